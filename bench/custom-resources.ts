@@ -66,7 +66,7 @@ async function sizeDifference(target: Target, api: Api): Promise<number> {
   const sizes: number[] = []
   for (const { path, body } of [custom, builtIn]) {
     await api.post(path, JSON.parse(body(objectCount)) as object)
-    sizes.push((await fetchOnce(target, `${path}/object-${objectCount}`)).length)
+    sizes.push((await fetchOnce(target, { path: `${path}/object-${objectCount}` })).length)
   }
   const [customBytes = 0, builtInBytes = 0] = sizes
   console.log(`an object has ${customBytes} bytes, with managed fields`)

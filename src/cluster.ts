@@ -5,16 +5,17 @@
  * because loading code takes most of the time of a start.
  */
 import { join } from 'node:path'
-import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
+import { ApiServer } from '#/apiserver/api-server.ts'
 import { openAudit, type Audit } from '#/apiserver/audit.ts'
+import { debugPages } from '#/apiserver/debug-pages.ts'
 import { runEncryptionMaintenance } from '#/apiserver/encryption.ts'
-import type { ApiServerFlags } from '#/apiserver/flags.ts'
 import { gitVersion } from '#/apiserver/discovery.ts'
 import { Health } from '#/apiserver/health.ts'
 import { measuredStore } from '#/apiserver/measured-store.ts'
 import { Metrics } from '#/apiserver/metrics.ts'
 import { observability, startingPipeline } from '#/apiserver/observability.ts'
 import type { Handle, Stage } from '#/apiserver/pipeline.ts'
+import { PostStartHooks } from '#/apiserver/post-start-hooks.ts'
 import type { Server } from '#/apiserver/server.ts'
 import {
   readApiServerSettings,
@@ -23,6 +24,7 @@ import {
 } from '#/apiserver/settings.ts'
 import { storeAlarmChecks } from '#/apiserver/store-alarms.ts'
 import { abortable } from '#/base/abort.ts'
+import { messageOf } from '#/base/message-of.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.ts'
@@ -35,19 +37,15 @@ import {
 import { administrator, userOf } from '#/kubeadm/identities.ts'
 import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
-import type { GrpcConnect } from '#/platform/grpc.ts'
-import type { ServeHttp } from '#/platform/http.ts'
-import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
-import type { Platform } from '#/platform/platform.ts'
-import type { ProcessMemory, ProcessUsage } from '#/platform/process-usage.ts'
+import type { HttpClientTls } from '#/platform/http-client.ts'
 import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store, StoreAlarms } from '#/store/store.ts'
-import type { ControlPlane, ControlPlaneComponent } from '#/cluster/control-plane.ts'
-import type { ContainerNode, ContainerNodeSettings } from '#/cluster/container-node.ts'
+import type { ClusterOptions } from '#/cluster/cluster-options.ts'
+import type { ControlPlane } from '#/cluster/control-plane.ts'
+import type { ContainerNode } from '#/cluster/container-node.ts'
 import { lockFolder, type LockHolder } from '#/cluster/lock-folder.ts'
 import type { ScheduledSnapshots } from '#/cluster/scheduled-snapshots.ts'
 import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
-import type { SchedulerFiles } from '#/cluster/read-scheduler.ts'
 import {
   apiServerCertSans,
   isWildcard,
@@ -55,13 +53,7 @@ import {
   serverUrl,
   startServer,
 } from '#/cluster/start-server.ts'
-import {
-  describeStore,
-  encryptStore,
-  openStore,
-  type EncryptedStore,
-  type StoreSettings,
-} from '#/cluster/open-store.ts'
+import { describeStore, encryptStore, openStore, type EncryptedStore } from '#/cluster/open-store.ts'
 import {
   authenticationOf,
   clientCaBundle,
@@ -71,78 +63,22 @@ import {
 } from '#/cluster/trust.ts'
 import { simulatedNode } from '#/cluster/simulated-nodes.ts'
 
+export type { ClusterOptions, ControlPlaneSettings, NodesSettings } from '#/cluster/cluster-options.ts'
 export type { StoreSettings } from '#/cluster/open-store.ts'
-
-export interface ClusterOptions {
-  readonly platform: Platform
-  readonly machine: ClusterMachine
-  /** Absolute path; created when missing. */
-  readonly folder: string
-  /**
-   * True if several processes use the folder at the same time, each with its own memory store: it is not
-   * locked, and no kubeconfig is written.
-   */
-  readonly isFolderShared?: boolean
-  /** The address to listen on; `0.0.0.0` and `::` mean all addresses. */
-  readonly host: string
-  /** 0 selects a free port. */
-  readonly port: number
-  readonly store: StoreSettings
-  /** The serving certificate; one of the cluster's CA when absent. */
-  readonly servingCertificate?: KeyAndCertificate
-  /** Overrides of the defaults. */
-  readonly apiServer?: ApiServerFlags
-  /** The control plane components beside the API server; none when absent. */
-  readonly controlPlane?: ControlPlaneSettings
-  readonly build: ApiServerOptions['build']
-  /** Called after each completed step. */
-  readonly onProgress: (text: string) => void
-  /** Aborts the start; has no effect once the cluster has started. */
-  readonly signal?: AbortSignal
-}
-
-export interface ControlPlaneSettings extends SchedulerFiles {
-  /** All when absent. */
-  readonly components?: readonly ControlPlaneComponent[]
-  /** CIDRs, ranges `a-b` or single addresses for services of type LoadBalancer. */
-  readonly loadBalancerAddresses?: readonly string[]
-  readonly nodes: NodesSettings
-}
-
-export type NodesSettings =
-  | { readonly type: 'none' }
-  | { readonly type: 'simulated'; readonly count: number }
-  /** This machine, with real containers. */
-  | ContainerNodeSettings
-
-/** Machine-specific dependencies of the cluster that are not part of the platform. */
-export interface ClusterMachine {
-  readonly serveHttp: ServeHttp
-  readonly connectHttp: HttpConnect
-  /** Imports a third-party module. */
-  readonly importModule: (specifier: string) => Promise<unknown>
-  readonly loadGrpc: () => Promise<GrpcConnect>
-  readonly crypto: Crypto
-  readonly usage: () => ProcessUsage
-  readonly memory?: ProcessMemory
-  /** PID of this process. */
-  readonly pid: number
-  readonly startedMs: number
-  /** Host names and addresses of the machine. */
-  readonly names: readonly string[]
-}
 
 export class Cluster implements AsyncDisposable {
   readonly #options: ClusterOptions
   readonly #health: Health
   readonly #metrics: Metrics
   readonly #observability: Stage
+  readonly #startHooks = new PostStartHooks()
   readonly #stopping = new AbortController()
   /** Everything started behind the servers; disposed in reverse order. */
   readonly #started = new AsyncDisposableStack()
   #server: Server | undefined
   /** A second listener at the node's address, by which pods reach the API server. */
   #nodeServer: Server | undefined
+  #opened: Store | undefined
   #alarms: StoreAlarms | undefined
   #slowSync: Pick<LockHolder, 'slowSync'> = {}
   #snapshots: ScheduledSnapshots | undefined
@@ -158,10 +94,24 @@ export class Cluster implements AsyncDisposable {
     const { clock, log } = options.platform
     this.#options = options
     this.#health = new Health({ clock, log })
-    this.#metrics = new Metrics({ usage: options.machine.usage })
+    const { apiServer: flags = {}, machine } = options
+    this.#metrics = new Metrics({
+      usage: machine.usage,
+      clock,
+      disabled: flags['disabled-metrics'] ?? [],
+      showsHidden: flags['show-hidden-metrics-for-version'] !== undefined,
+    })
     this.#observability = observability({
       health: this.#health,
       metrics: this.#metrics,
+      pages: debugPages({
+        clock,
+        flags,
+        startedMs: machine.startedMs,
+        build: options.build,
+        profiler: machine.profiler,
+        flowControl: () => this.#apiServer?.flowControl,
+      }),
       debug: path => this.#controlPlane?.schedulingDecision(schedulingPath.exec(path)?.[1] ?? ''),
     })
   }
@@ -207,7 +157,9 @@ export class Cluster implements AsyncDisposable {
     const { platform, folder, isFolderShared, onProgress } = this.#options
     const given = await this.#readSettings()
     const scheduler = await this.#readScheduler()
-    await platform.files.makeFolder(folder, { mode: 0o700 })
+    await platform.files.makeFolder(folder, { mode: 0o700 }).catch((cause: unknown) => {
+      throw new Error(`cannot create the data folder ${folder}: ${messageOf(cause)}`, { cause })
+    })
     if (!isFolderShared) this.#started.use(await lockFolder(platform, folder, () => this.#describe()))
     const node = await this.#prepareNode(given)
     const settings = { ...given, ...(node && { serviceCidrs: node.network.serviceCidrs }) }
@@ -223,6 +175,7 @@ export class Cluster implements AsyncDisposable {
     await this.#startApiServer({ store: opened.store, settings, certificates, audit, node })
     this.#runEncryptionMaintenance(opened, settings)
     await this.#startSnapshots()
+    await this.#recordCrash()
     await this.#startControlPlane({ certificates, settings, scheduler, node })
     void this.#keepCertificates(certificates, settings, node)
     this.#isReady = true
@@ -230,10 +183,10 @@ export class Cluster implements AsyncDisposable {
 
   /** Reported to other processes on the machine by the lock socket. */
   #describe(): LockHolder {
-    const { pid, startedMs } = this.#options.machine
+    const { pid, startedMs, supervision } = this.#options.machine
     const url = this.#server && { url: this.url }
     const store = { alarms: this.#alarms?.current ?? [], ...this.#slowSync, ...this.#snapshots?.status }
-    return { pid, startedMs, isReady: this.#isReady, ...url, ...store }
+    return { pid, startedMs, isReady: this.#isReady, ...supervision, ...url, ...store }
   }
 
   /** Runs first because it is slow: sets up the network and begins to start the container runtime. */
@@ -258,7 +211,11 @@ export class Cluster implements AsyncDisposable {
   #startAudit({ audit: settings }: ApiServerSettings): Audit | undefined {
     const { platform, machine } = this.#options
     if (settings === undefined) return undefined
-    const audit = openAudit(settings, { platform, connectHttp: machine.connectHttp })
+    const audit = openAudit(settings, {
+      platform,
+      connectHttp: machine.connectHttp,
+      metrics: this.#metrics.access.audit,
+    })
     this.#runUntilStopped(signal => audit.run(signal))
     return audit
   }
@@ -276,7 +233,7 @@ export class Cluster implements AsyncDisposable {
       ...(audit && { audit }),
     })
     const handle: Handle = request => (this.#apiServer?.handle ?? starting)(request)
-    this.#addStartChecks()
+    this.#addStartChecks(settings)
     const listen = (at: { readonly host: string; readonly port: number }): Promise<Server> => {
       return startServer({
         ...at,
@@ -293,37 +250,46 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  #addStartChecks(): void {
+  #addStartChecks({ limits }: ApiServerSettings): void {
     const add = (name: string, check: () => void): void => {
-      this.#health.add({ name: `poststarthook/${name}`, endpoints: ['healthz', 'readyz'], check })
+      this.#health.add({ name, endpoints: ['readyz'], check })
     }
-    add('start-apiserver', () => {
-      if (!this.#apiServer?.isReady) throw new Error('the API server is not ready')
+    const check = async (): Promise<void> => {
+      if (this.#opened === undefined) throw new Error('the store is not open')
+      await this.#opened.revision()
+    }
+    this.#health.add({ name: 'etcd', endpoints: ['healthz', 'livez', 'readyz'], check })
+    this.#health.add({ name: 'etcd-readiness', endpoints: ['readyz'], check })
+    add('informer-sync', () => {
+      if (!this.#apiServer?.isReady) throw new Error('the watch cache is not synchronized')
     })
+    const hasFlowControl = limits?.fairness === 'priority and fairness'
+    for (const check of this.#startHooks.checks({ hasFlowControl })) this.#health.add(check)
     if (this.#options.controlPlane?.nodes.type !== 'simulated') return
-    add('start-simulated-nodes', () => {
-      if (!this.#isReady) throw new Error('the simulated nodes are not ready')
+    this.#health.add({
+      name: 'poststarthook/start-simulated-nodes',
+      endpoints: ['healthz', 'readyz'],
+      check: () => {
+        if (!this.#isReady) throw new Error('the simulated nodes are not ready')
+      },
     })
   }
 
   async #openStore({ encryption: settings }: ApiServerSettings): Promise<EncryptedStore> {
     const { platform, folder, machine } = this.#options
-    const { loadGrpc } = machine
+    const { loadGrpc, memory } = machine
     const onSlowSync = (tookMs: number): void => {
       this.#slowSync = { slowSync: { tookMs, endedMs: platform.clock.now() } }
     }
-    const metrics = this.#metrics.storage
-    const opened = await openStore({ ...this.#options, loadGrpc, metrics, onSlowSync })
+    const metrics = this.#metrics.store
+    const opened = await openStore({ ...this.#options, memory, loadGrpc, metrics, onSlowSync })
     this.#alarms = opened.alarms
     const store = this.#started.use(measuredStore(opened, this.#metrics, platform.clock))
-    this.#health.add({
-      name: 'etcd',
-      endpoints: ['healthz', 'livez', 'readyz'],
-      check: async () => void (await opened.revision()),
-    })
+    this.#opened = opened
     for (const check of storeAlarmChecks(opened.alarms)) this.#health.add(check)
     const { signal } = this.#stopping
-    const encrypted = await encryptStore(store, { platform, folder, loadGrpc, settings, signal })
+    const encryption = { platform, folder, loadGrpc, settings, signal, metrics: this.#metrics.storage }
+    const encrypted = await encryptStore(store, encryption)
     this.#started.use(encrypted.encryption)
     for (const check of encrypted.encryption.healthChecks) this.#health.add(check)
     return encrypted
@@ -352,7 +318,8 @@ export class Cluster implements AsyncDisposable {
   async #startApiServer({ store, settings, certificates, audit, node }: ApiServerParts): Promise<void> {
     const { platform, build, machine } = this.#options
     const { connectHttp } = machine
-    const { encryption: _encryption, audit: _audit, advertiseAddress, proxyClient, ...rest } = settings
+    const { encryption: _encryption, audit: _audit, kubeletTls: _tls, ...given } = settings
+    const { advertiseAddress, proxyClient, ...rest } = given
     const apiServer = await ApiServer.start({
       ...rest,
       platform,
@@ -365,10 +332,16 @@ export class Cluster implements AsyncDisposable {
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
       connectHttp,
       proxyClient: () => proxyClient ?? (this.#proxyClient ??= certificates.frontProxyClient),
-      kubelets: { connectHttp, tls: () => (this.#kubeletTls ??= kubeletTlsOf(certificates)) },
+      kubelets: {
+        connectHttp,
+        tls: () => (this.#kubeletTls ??= kubeletTlsOf(certificates, settings)),
+        verifiesAll: settings.kubeletTls.authorities !== undefined,
+        simulated: name => this.#controlPlane?.kubeletClient(name),
+      },
       ...(audit && { audit }),
       observability: this.#observability,
       metrics: this.#metrics,
+      startHooks: this.#startHooks,
       ...(machine.memory && { memory: machine.memory }),
     })
     this.#apiServer = apiServer
@@ -386,6 +359,15 @@ export class Cluster implements AsyncDisposable {
     this.#snapshots = snapshots
   }
 
+  async #recordCrash(): Promise<void> {
+    const { platform, machine } = this.#options
+    const { crash } = machine.supervision ?? {}
+    if (crash === undefined) return
+    const { recordCrashEvent } = await import('#/cluster/crash-recovery.ts')
+    const client = this.#clientOf('k8ts')
+    this.#runUntilStopped(signal => recordCrashEvent({ platform, client, crash }, signal))
+  }
+
   /** Resolves when every node is ready. */
   async #startControlPlane({ certificates, settings, scheduler, node }: ControlPlaneParts): Promise<void> {
     const { platform, machine, controlPlane: choice, onProgress } = this.#options
@@ -394,13 +376,17 @@ export class Cluster implements AsyncDisposable {
     const client = this.#clientOf('k8ts')
     await ensureDefaultStorageClass(client)
     const { clusterControlPlane } = await import('#/cluster/cluster-control-plane.ts')
-    const parts = { platform, server, crypto: machine.crypto, certificates, settings, scheduler, node }
+    const { crypto } = machine
+    const { port } = this.#server!.address
+    const serverAddress = node && `${node.network.nodeAddress}:${port}`
+    const parts = { platform, server, crypto, certificates, settings, scheduler, node, serverAddress }
     const controlPlane = clusterControlPlane(choice, parts)
     this.#controlPlane = controlPlane
     this.#started.defer(() => controlPlane.stop())
     controlPlane.start()
     onProgress(`${controlPlane.components.join(' and ')} started`)
     if (node) {
+      await this.#serveComponents(controlPlane, certificates, node)
       await node.start({ controlPlane, client, certificates, signal: this.#stopping.signal })
     } else if (choice.nodes.type === 'simulated') {
       const { count } = choice.nodes
@@ -408,6 +394,19 @@ export class Cluster implements AsyncDisposable {
       await waitForNodesReady(client, count, this.#stopping.signal)
       onProgress(`${count} simulated nodes are ready`)
     }
+  }
+
+  /** Only a cluster with a container node has an address of its own, on which the usual ports are free. */
+  async #serveComponents(
+    controlPlane: ControlPlane,
+    { ca }: ClusterCertificates,
+    node: ContainerNode,
+  ): Promise<void> {
+    const { platform, machine } = this.#options
+    const { ComponentServers } = await import('#/cluster/component-servers.ts')
+    const host = node.network.nodeAddress
+    const folder = node.folders.certificates
+    this.#started.use(await ComponentServers.start({ platform, machine, controlPlane, host, folder, ca }))
   }
 
   async #readScheduler(): Promise<SchedulerConfiguration | undefined> {
@@ -468,7 +467,7 @@ export class Cluster implements AsyncDisposable {
           return next
         },
         onRenewed: next => {
-          this.#kubeletTls = kubeletTlsOf(next)
+          this.#kubeletTls = kubeletTlsOf(next, settings)
           this.#proxyClient = next.frontProxyClient
           for (const server of [this.#server, this.#nodeServer]) server?.setTls(tlsOf(next, settings))
         },

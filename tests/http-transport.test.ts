@@ -208,7 +208,7 @@ test('after GOAWAY the client uses a new connection and loses no request', async
 test('a connection without ping responses is closed', async t => {
   const { settings, server } = await start(t, (_request, response) => void response.write(eventLine('1')))
   const hole = await blackHole(t, Number(new URL(settings.server).port))
-  const keepalive = { intervalMs: 40, timeoutMs: 40 }
+  const keepalive = { intervalMs: 40, timeoutMs: 1_000 }
   const client = await connect(t, { ...settings, server: `https://127.0.0.1:${hole.port}` }, { keepalive })
   const watch = client.watch(configMaps)[Symbol.asyncIterator]()
   await watch.next()
@@ -223,6 +223,25 @@ test('a connection without ping responses is closed', async t => {
     next,
     error => failsWith('interrupted')(error) && /no ping response/.test(String(error)),
   )
+})
+
+test('large requests and unread responses of a connection do not refuse others', async t => {
+  const { client } = await start(t, (request, response) => {
+    response.setHeader('content-type', 'application/json')
+    // Does not read the bodies of POST requests.
+    if (request.method === 'POST') return
+    response.end(JSON.stringify({ kind: 'ConfigMap', data: { url: request.url } }))
+  })
+  const stop = new AbortController()
+  const data = { text: 'x'.repeat(3_000_000) }
+  const pending = Array.from({ length: 20 }, (_, index) => {
+    const object = { metadata: { ...at, name: `large-${index}` }, data }
+    return client.create(configMaps, object, { signal: stop.signal }).catch(() => undefined)
+  })
+  const answers = await Promise.all(Array.from({ length: 20 }, () => client.get(configMaps, at)))
+  assert.ok(answers.every(answer => answer.data?.['url'] === path))
+  stop.abort()
+  await Promise.all(pending)
 })
 
 test('an unread response applies backpressure, and leaving it closes the stream', async t => {

@@ -17,7 +17,7 @@ test('k8ts up serves the API, keeps its state through SIGTERM and SIGKILL, and e
     /^certificates .*\n[^]*^listening at https:\/\/127\.0\.0\.1:\d+\n[^]*^ready in \d/m,
   )
   assert.equal((await first.ask('/readyz')).text, 'ok')
-  assert.match((await first.ask('/metrics')).text, /^process_resident_memory_bytes \d+$/m)
+  assert.match((await first.ask('/metrics')).text, /^process_resident_memory_bytes [\d.e+]+$/m)
   const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
   assert.equal((await first.ask(`${bindings}/kubeadm:apiserver-kubelet-client`)).status, 200)
   const headers = { 'content-type': 'application/json' }
@@ -60,6 +60,12 @@ test('a second cluster on the same folder or port is rejected', async t => {
   assert.equal(taken.stderr, `k8ts: cannot listen at 127.0.0.1 port ${port}: ${complaint}\n`)
   assert.equal((await cluster.ask('/readyz')).status, 200)
   await stop(cluster, 'SIGTERM')
+})
+
+test('a data folder that cannot be created is rejected', () => {
+  const { status, stderr } = run('--no-node', '--data-dir', '/dev/null/data', '--port', '0')
+  assert.equal(status, 1)
+  assert.match(stderr, /^k8ts: cannot create the data folder \/dev\/null\/data: ENOTDIR: .*\n$/)
 })
 
 test('unsupported and contradicting flags exit with 2', () => {

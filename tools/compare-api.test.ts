@@ -35,8 +35,10 @@ test('documents of OpenAPI are compared by what they mean', () => {
   check(shared('limit-1'), { paths: [{ name: 'limit' }] }, '/paths/0/isShared')
   check({ required: ['a', 'b'] }, { required: ['b', 'a'] })
   check({ produces: ['application/json'] }, { produces: ['application/json', 'application/cbor'] })
-  check({ items: { $ref: '#/x' } }, { items: { allOf: [{ $ref: '#/x' }] } })
-  check({ items: { $ref: '#/x' } }, { items: { allOf: [{ $ref: '#/y' }] } }, '/items/$ref')
+  check({ items: { $ref: '#/x' } }, { items: { allOf: [{ $ref: '#/x' }] } }, '/items/$ref', '/items/allOf')
+  const text = 'One.\n\nPossible enum values:\n - `"a"`'
+  check({ x: { enum: ['a'], description: text } }, { x: { description: 'One.' } })
+  check({ x: { enum: ['a'] }, y: { enum: ['a'] } }, { x: { enum: ['a'] }, y: {} }, '/y/enum')
 })
 
 test('versions that are switched off are missed only when all should be on', () => {
@@ -64,9 +66,12 @@ test('only what is explained is a known difference', () => {
   check('/info/title', 'k8ts', 'Kubernetes', false)
   check('/x/description', 'one  two', 'one\n\ntwo', true)
   check('/x/description', 'one', 'two', false)
+  const values = (text: string): string => `Which.\n\nPossible enum values:\n - \`"A"\`${text}\n - \`"B"\``
+  check('/x/description', values(''), values(' is a value.'), true)
+  check('/x/description', values(''), values('').replace('"B"', '"C"'), false)
   check('/x/description', 'A pod.', 'Which pod', true)
   check('/x/description', undefined, 'two', true)
-  check('/x/default', undefined, '', true)
+  check('/x/default', undefined, '', false)
   check('/x/type', undefined, 'string', false)
   check('/paths//logs/', undefined, {}, true)
   check('/paths//api/v1/pods', undefined, {}, false)

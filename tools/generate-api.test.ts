@@ -75,9 +75,17 @@ test('an overlay that speaks of what does not exist or does not fit is refused',
   check({ atomic: ['PodSpec.containers'] }, /does not fit of PodSpec\.containers/)
   check({ granular: ['PodSpec.containers'] }, /does not fit/)
   check(
-    { keyDefaults: { 'ContainerPort.containerPort': '80' } },
-    /ContainerPort\.containerPort of core is not a str/,
+    { defaults: { 'ContainerPort.containerPort': '80' } },
+    /ContainerPort\.containerPort of core does not/,
   )
+  check({ defaults: { 'ContainerPort.protocol': 'ICMP' } }, /ContainerPort\.protocol of core does not fit/)
+  check(
+    { enumFields: { 'PodSpec.restartPolicy': 'Policy' } },
+    /core\.Policy of PodSpec\.restartPolicy does not/,
+  )
+  check({ enumFields: { 'PodSpec.priority': 'RestartPolicy' } }, /does not fit of PodSpec\.priority/)
+  check({ spacedSentences: ['Nothing.name'] }, /Nothing\.name, which does not exist/)
+  check({ enumFields: {} }, /no field is a core\./)
   check({ types: { 'PodSpec.os': 'core.v1.Nothing' } }, /core\.v1\.Nothing of PodSpec\.os does not exist/)
   check({ definitions: { 'core.v1.Pod': 'struct' } }, /core\.v1\.Pod, which exists/)
   check({ unions: { SeccompProfile: { fields: { nothing: 'Nothing' } } } }, /SeccompProfile\.nothing/)

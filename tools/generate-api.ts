@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from 'node:path'
 import { removedVersions } from '#/api/kinds/groups.ts'
 import type { Overlays } from '#/api/kinds/overlay.ts'
-import { applyOverlays } from './generate-api/apply-overlay.ts'
+import { applyOverlays, enumsOf } from './generate-api/apply-overlay.ts'
 import { clientNodePackage } from './generate-api/client-node-package.ts'
 import { buildDefinitions } from './generate-api/definitions.ts'
 import { emitDefinitions, emitDocumentation } from './generate-api/emit-definitions.ts'
@@ -83,7 +83,10 @@ export function generate(contents: PackageContents, overlays: Overlays): Readonl
   const rows = buildResources(operations, names, overlays)
   const modules = new Map([...emitTypes(definitions), ...emitResourceConstants(rows)])
   return new Map([
-    ['definitions.json', emitDefinitions({ definitions, kinds: sharedKinds(rows, overlays) })],
+    [
+      'definitions.json',
+      emitDefinitions({ definitions, enums: enumsOf(overlays), kinds: sharedKinds(rows, overlays) }),
+    ],
     ['documentation.json', emitDocumentation(definitions)],
     ['field-numbers.json', emitFieldNumbers(overlays)],
     ['parameters.json', `${JSON.stringify(parameters, undefined, 1)}\n`],

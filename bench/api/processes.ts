@@ -69,11 +69,13 @@ export function readTarget(path: string): Target {
     users: [{ user }],
   } = parseYaml(readFileSync(path)) as unknown as Kubeconfig
   const decode = (text = ''): string => Buffer.from(text, 'base64').toString()
+  const { token } = user
   return {
     port: Number(new URL(cluster['server']!).port),
     ca: decode(cluster['certificate-authority-data']),
     cert: decode(user['client-certificate-data']),
     key: decode(user['client-key-data']),
+    ...(token !== undefined && { token }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { MetricsRegistry } from '#/base/metrics.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
@@ -8,6 +9,7 @@ import { nodePlatform } from '#/platform/node.ts'
 import { SchedulerCache } from '#/scheduler/scheduler-cache.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import { prioritizeNodes, filterNodes, type SchedulingCycle } from '#/scheduler/schedule-pod.ts'
+import { SchedulerMetrics } from '#/scheduler/metrics.ts'
 import { podInfoOf } from '#/scheduler/pod-info.ts'
 import type { Profile } from '#/scheduler/profile.ts'
 import { MemoryStore } from '#/store/memory.ts'
@@ -33,6 +35,7 @@ export async function scheduleAlone(
     informer: resource => informers.of(resource),
     snapshot: () => cache.snapshot(),
     recheckPreEnqueue: () => undefined,
+    metrics: new SchedulerMetrics(new MetricsRegistry(), platform.clock),
   })
   const stopping = new AbortController()
   const running = informers.run(stopping.signal)

@@ -431,7 +431,7 @@ test('an object that cannot be tracked keeps its managed fields', () => {
   for (let level = 0; level < 50_000; level++) deep = { a: deep }
   const unknown: JsonObject = { unknown: deep }
   for (const broken of [{ status: { conditions: [{ status: 'without a type' }] } }, unknown]) {
-    const tracked = trackUpdate({ ...options, updated: { ...live, metadata, ...broken } })
+    const tracked = trackUpdate({ ...options, updated: { ...live, metadata, ...broken } })()
     assert.equal(managedFieldsOf(tracked), managedFieldsOf(live))
     assert.equal(tracked['spec'], live?.['spec'])
   }

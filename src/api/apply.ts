@@ -40,6 +40,7 @@ import { FieldPathError } from './apply/path-element.ts'
 import { emptyObject } from './apply/reconcile-field-set.ts'
 import type { ResetFields } from './apply/reset-fields.ts'
 import { asList, asMap, TypedValueError, type JsonObject } from './apply/structure.ts'
+import { withAbsentFields } from './zero-fields.ts'
 import { validateTypedValue } from './apply/validate-typed-value.ts'
 
 export { conflictError, type Conflict } from './apply/conflict.ts'
@@ -98,19 +99,20 @@ export interface UpdateOptions extends WriteOptions {
 }
 
 /**
- * Returns the updated object with its managed fields: the manager owns the fields it changed, and other
- * managers lose them. An existing object without managed fields remains untracked until the first server-side
- * apply.
+ * Computes who owns the fields of the updated object: the manager owns the fields it changed, and other managers lose
+ * them. An existing object without managed fields remains untracked until the first server-side apply. The result
+ * encodes the managed fields and returns the object with them: for a large object both parts take long.
  */
-export function trackUpdate(options: UpdateOptions): JsonObject {
+export function trackUpdate(options: UpdateOptions): () => JsonObject {
   const { live, updated } = options
   const entries = entriesBeforeUpdate(options)
-  if (entries.size === 0 && live !== undefined) return withManagedFields(updated, undefined)
+  if (entries.size === 0 && live !== undefined) return () => withManagedFields(updated, undefined)
   try {
-    return withManagedFields(updated, encodeManagedFields(track(options, entries)))
+    const tracked = track(options, entries)
+    return () => withManagedFields(updated, encodeManagedFields(tracked))
   } catch (error) {
     // The write must not fail because ownership cannot be computed: the managed fields stay unchanged.
-    if (error instanceof TypedValueError) return withManagedFields(updated, managedFieldsOf(live))
+    if (error instanceof TypedValueError) return () => withManagedFields(updated, managedFieldsOf(live))
     throw error
   }
 }
@@ -250,9 +252,15 @@ function decodeOrNone(object: JsonObject | undefined): ManagedEntries {
   }
 }
 
+/** A new object before its first write: zero values in it have no owner. */
+function newObject(schema: Schema): JsonObject {
+  const empty = emptyObject(schema)
+  return schema.type === 'struct' ? withAbsentFields(empty, schema) : empty
+}
+
 function track(options: UpdateOptions, entries: ManagedEntries): ManagedEntries {
   const { live, updated, schema, now } = options
-  const change = compareObjects(options, ...withoutOwners(live ?? emptyObject(schema), updated))
+  const change = compareObjects(options, ...withoutOwners(live ?? newObject(schema), updated))
   if (isSame(change.comparison)) return entries
   const self = identityOf(options, 'Update')
   const identity = identify(self)

@@ -37,6 +37,7 @@ export interface BuiltinRow {
   readonly categories?: readonly string[]
   readonly subresources: readonly SubresourceRow[]
   readonly storage: GroupVersion
+  readonly hashedVersion?: string
   readonly enabledByDefault: boolean
 }
 

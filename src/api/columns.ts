@@ -1,7 +1,7 @@
 /** Table columns of a kind; kinds without their own columns have Name and Age. */
-import { humanDuration } from './text/duration.ts'
+import { Age } from './age.ts'
 import type { Resource } from './resource.ts'
-import type { Column, KindColumns } from './table-columns.ts'
+import type { Cell, Column, KindColumns } from './table-columns.ts'
 import { parseTime } from './text/time.ts'
 
 export const nameColumn: Column = {
@@ -29,14 +29,17 @@ export function nameOf({ metadata }: Named): string {
   return metadata?.name ?? ''
 }
 
-/** Time since creation in kubectl's format: `3h12m`. */
-export function ageOf({ metadata }: Named, nowMs: number): string {
-  return translateTimestampSince(metadata?.creationTimestamp, nowMs)
+/** Time since creation. */
+export function ageOf({ metadata }: Named): Cell {
+  return translateTimestampSince(metadata?.creationTimestamp)
 }
 
-export function translateTimestampSince(time: string | undefined, nowMs: number): string {
-  const thenMs = time ? momentOf(time) : undefined
-  return thenMs === undefined ? '<unknown>' : humanDuration(nowMs - thenMs)
+export function translateTimestampSince(
+  time: string | undefined,
+  { prefix = '', suffix = '' } = {},
+): Age | string {
+  const sinceMs = time ? momentOf(time) : undefined
+  return sinceMs === undefined ? `${prefix}<unknown>${suffix}` : new Age(sinceMs, { prefix, suffix })
 }
 
 /**
@@ -51,7 +54,7 @@ function momentOf(time: string): number | undefined {
 
 const plainColumns: KindColumns = {
   columns: [nameColumn, ageColumn],
-  cells: (object, nowMs) => [nameOf(object), ageOf(object, nowMs)],
+  cells: object => [nameOf(object), ageOf(object)],
 }
 
 export function columnsOf(resource: Resource): KindColumns {

@@ -7,7 +7,6 @@ import {
   referenceOf,
   structDefinition,
   unionOf,
-  zeroStruct,
 } from './definitions.ts'
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './metadata.ts'
 import type { Field, Schema } from './schema.ts'
@@ -183,21 +182,4 @@ test('handwritten metadata types match the definitions', () => {
   for (const [name, keys] of Object.entries(types)) {
     assert.deepEqual([...structDefinition(`meta.v1.${name}`).fields.keys()].sort(), Object.keys(keys).sort())
   }
-})
-
-test('the zero value of a struct has the fields that are always present', () => {
-  const check = (name: string, expected: object): void => {
-    assert.deepEqual(zeroStruct(structDefinition(name)), expected)
-  }
-  check('apps.v1.DeploymentStatus', {})
-  check('apps.v1.ReplicaSetStatus', { replicas: 0 })
-  check('storage.v1.VolumeAttachmentStatus', { attached: false })
-  check('core.v1.ServiceStatus', { loadBalancer: {} })
-  check('core.v1.NodeDaemonEndpoints', { kubeletEndpoint: { Port: 0 } })
-  check('policy.v1.PodDisruptionBudgetStatus', {
-    currentHealthy: 0,
-    desiredHealthy: 0,
-    disruptionsAllowed: 0,
-    expectedPods: 0,
-  })
 })

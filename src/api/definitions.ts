@@ -2,18 +2,18 @@
  * The definitions of the built-in API as schemas. They are generated in a compact notation and parsed into
  * schemas on first use, so that startup does not pay for hundreds of unused types.
  *
- * A definition is a row of fields, `name!:type?default@patch`: `!` marks a required field, `?` the default of
- * a list key, `@` the strategic merge patch strategy. A type is a scalar or a definition (`.Container` is in
- * the same group and version), followed by `[]` for an atomic list, `[=]` for a set, `[name]` for a list
- * keyed by `name`, `{}` for a map, `{atomic}` for an atomic map, and `+` for a granular use of a struct whose
- * definition is atomic. A leading `atomic` marks an atomic struct; `any` alone is a definition for any JSON
- * value.
+ * A definition is a row of fields, `name!:type?default@patch`: `!` marks a required field, `?` a default, `@`
+ * the strategic merge patch strategy. A type is a scalar, an enumeration (`string(core.RestartPolicy)`) or a
+ * definition (`.Container` is in the same group and version), followed by `[]` for an atomic list, `[=]` for
+ * a set, `[name]` for a list keyed by `name`, `{}` for a map, `{atomic}` for an atomic map, and `+` for a
+ * granular use of a struct whose definition is atomic. A leading `atomic` marks an atomic struct; `any` alone
+ * is a definition for any JSON value.
  */
 import { assert } from '#/base/assert.ts'
 import generated from './generated/definitions.json' with { type: 'json' }
 import { parseGroupVersion } from './group-version.ts'
 import { definitionName, groups } from './kinds/groups.ts'
-import { presenceOf } from './protobuf/field-numbers.ts'
+import { numberedField, type NumberedField } from './protobuf/field-numbers.ts'
 import type { GroupVersionKind } from './resource.ts'
 import type {
   AnySchema,
@@ -26,10 +26,12 @@ import type {
   StructSchema,
 } from './schema.ts'
 import type { JsonValue } from './text/json-value.ts'
-import type { JsonObject } from './text/json-object.ts'
+import { scalarZeros } from './zero-fields.ts'
 
 const notations: Readonly<Record<string, string>> = generated.definitions
 const sharedKinds = new Map<string, readonly string[]>(Object.entries(generated.kinds))
+const enums = new Map<string, readonly string[]>(Object.entries(generated.enums))
+const extensions = new Map<string, Readonly<Record<string, string>>>(Object.entries(generated.extensions))
 const unions = new Map<string, Union>(Object.entries(generated.unions))
 
 /** The content of `x-kubernetes-unions`. */
@@ -62,6 +64,16 @@ export function structDefinition(name: string): StructSchema {
   return schema
 }
 
+/** Returns the schema of a built-in kind; undefined for other kinds. */
+export function kindDefinition(apiVersion: string, kind: string): StructSchema | undefined {
+  return kindSchemas.getOrInsertComputed(`${apiVersion} ${kind}`, () => {
+    const home = parseGroupVersion(apiVersion)
+    const group = home && groups.find(each => each.name === home.group)
+    const name = `${group?.package}.${home?.version}.${kind}`
+    return Object.hasOwn(notations, name) ? structDefinition(name) : undefined
+  })
+}
+
 /** The kinds that a definition describes; empty for a type that is only a part of other types. */
 export function kindsOf(name: string): readonly GroupVersionKind[] {
   const [owner = '', version = '', kind = ''] = name.split('.')
@@ -83,6 +95,18 @@ export function unionOf(name: string): Union | undefined {
   return unions.get(name)
 }
 
+/** Extensions that OpenAPI declares for a field, although they have no effect. */
+export function extensionsOf(name: string, field: string): Readonly<Record<string, string>> {
+  return extensions.get(`${name}.${field}`) ?? {}
+}
+
+/** The values of an enumeration by name (`core.RestartPolicy`), sorted. */
+export function enumValues(name: string): readonly string[] {
+  const values = enums.get(name)
+  assert(values !== undefined, `unknown enumeration ${name}`)
+  return values
+}
+
 /** True if OpenAPI declares a list type for the field; it does not for the `items` of list kinds. */
 export function declaresListType(name: string, field: string): boolean {
   return !(field === 'items' && name.endsWith('List')) && `${name}.${field}` !== 'meta.v1.APIResource.verbs'
@@ -102,30 +126,29 @@ export function referenceOf(schema: Schema): string | undefined {
 }
 
 /**
- * The zero value of a built-in struct as Kubernetes serializes it: structs that are always present, and
- * scalars that are included even if zero. Clients rely on `status.replicas` being a number before a
- * controller has processed the object.
+ * The default of a field in OpenAPI: that of the field itself, or the zero value of a scalar that is always
+ * present.
  */
-export function zeroStruct({ name: fullName, fields }: StructSchema): JsonObject {
-  const shortName = fullName.split('.').slice(-3).join('.')
-  const zero: JsonObject = {}
-  for (const [name, { schema, required, default: fallback }] of fields) {
-    if (schema.type === 'struct' && fallback !== undefined) zero[name] = zeroStruct(schema)
-    else if (schema.type in zeros && (required || presenceOf(shortName, name) === 'shown')) {
-      zero[name] = zeros[schema.type as ScalarSchema['type']]
-    }
-  }
-  return zero
+export function declaredDefault(shortName: string, name: string, field: Field): unknown {
+  if (field.default !== undefined) return field.default
+  const facts = numberedField(shortName, name)
+  // Only types without pointers have no message.
+  const presence = facts?.presence ?? 'value'
+  const isPresent = presence === 'shown' || (presence === 'value' && field.required && !facts?.omitEmpty)
+  return isPresent && field.schema.type !== 'struct' ? elementDefault(field.schema) : undefined
 }
 
-const zeros: Readonly<Record<ScalarSchema['type'], JsonValue>> = {
-  'string': '',
-  'boolean': false,
-  'integer': 0,
-  'number': 0,
-  'int-or-string': 0,
-  'quantity': '0',
+/** The default of the elements of a list or map in OpenAPI. */
+export function elementDefault(schema: Schema): unknown {
+  if (schema.type === 'struct') return {}
+  // In Go, bytes are a list.
+  const isZero =
+    canBeEmpty(schema) && schema.type in scalarZeros && !('format' in schema && schema.format === 'byte')
+  return isZero ? scalarZeros[schema.type as ScalarSchema['type']] : undefined
 }
+
+/** Bounded by the kinds of stored objects. */
+const kindSchemas = new Map<string, StructSchema | undefined>()
 
 /** Cache of parsed definitions, which are immutable. */
 const schemas = new Map<string, StructSchema | AnySchema>()
@@ -165,26 +188,49 @@ function readFields(notation: string, shortName: string): ReadonlyMap<string, Fi
     const patch = strategy === undefined ? undefined : readStrategy(strategy)
     const name = word.slice(0, required ? colon - 1 : colon)
     const schema = readType(type, owner)
-    const presence = presenceOf(shortName, name) ?? 'pointer'
+    const facts = numberedField(shortName, name)
+    const presence = facts?.presence ?? 'pointer'
     // In Go it is not a pointer, so it is present even if empty.
     const isThere = schema.type === 'struct' && presence !== 'pointer'
-    const omitEmpty = presence === 'value' && !required && canBeEmpty(schema)
+    const omitEmpty = presence === 'value' && (!required || facts?.omitEmpty === true) && canBeEmpty(schema)
+    const absent = absentValue(schema, required, facts)
     fields.set(name, {
       schema,
       required,
       ...(patch && { patch }),
-      ...(fallback !== undefined && { default: fallback }),
+      ...(fallback !== undefined && { default: readDefault(fallback, schema) }),
       ...(isThere && { default: {} }),
       ...(omitEmpty && { omitEmpty }),
+      ...(absent && { absent }),
     })
   }
   return fields
+}
+
+/** What JSON includes for an absent field. */
+function absentValue(
+  schema: Schema,
+  required: boolean,
+  facts: NumberedField | undefined,
+): Field['absent'] | undefined {
+  if (facts?.omitEmpty) return undefined
+  const isPointer = facts?.presence === 'pointer'
+  const isGoStruct = facts !== undefined && !isPointer && !canBeEmpty(schema)
+  if (!required && !facts?.isEncoded && !isGoStruct) return undefined
+  const isNil =
+    isPointer || ['list', 'map', 'any'].includes(schema.type) || (schema.type === 'string' && schema.format)
+  return isNil ? 'null' : 'zero'
 }
 
 /** In Go, `omitempty` does not omit structs; times, quantities and int-or-string are structs. */
 function canBeEmpty(schema: Schema): boolean {
   if (schema.type === 'string') return schema.format === undefined || schema.format === 'byte'
   return ['list', 'map', 'boolean', 'integer', 'number'].includes(schema.type)
+}
+
+function readDefault(text: string, schema: Schema): JsonValue {
+  if (schema.type === 'integer') return Number(text)
+  return schema.type === 'boolean' ? text === 'true' : text
 }
 
 function readStrategy(text: string): PatchStrategy {
@@ -214,9 +260,20 @@ const scalars: ReadonlyMap<string, ScalarSchema> = new Map<string, ScalarSchema>
 function readType(text: string, owner: string): Schema {
   if (text.endsWith(']')) return readList(text, owner)
   if (text.endsWith('}')) return readMap(text, owner)
+  if (text.endsWith(')')) return readEnum(text)
   if (text.endsWith('+')) return granular(readType(text.slice(0, -1), owner))
   return scalars.get(text) ?? definition(text.startsWith('.') ? `${owner}${text}` : text)
 }
+
+function readEnum(text: string): ScalarSchema {
+  return enumSchemas.getOrInsertComputed(text, () => ({
+    type: 'string',
+    enum: enumValues(text.slice(text.indexOf('(') + 1, -1)),
+  }))
+}
+
+/** By notation. */
+const enumSchemas = new Map<string, ScalarSchema>()
 
 function readList(text: string, owner: string): ListSchema {
   const open = text.lastIndexOf('[')

@@ -12,6 +12,8 @@ import type { GroupVersion } from './resource.ts'
 export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   /** Name validation; DNS subdomain if absent. */
   readonly names?: NameRule
+  /** True if finalizers need not be qualified (`example.com/cleanup`). Custom resources do not need it either. */
+  readonly allowsUnqualifiedFinalizers?: boolean
   /** Defaulting. Returns the same object if nothing is missing. */
   readonly withDefaults?: (object: T) => KubernetesObject
   /**
@@ -31,6 +33,8 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   /** Validation errors of an update, excluding metadata: the object itself and immutable fields. */
   readonly validateUpdate?: (object: T, old: T) => readonly FieldError[]
   readonly validateStatusUpdate?: (object: T, old: T) => readonly FieldError[]
+  /** Warnings for a new object before it is prepared, sent even if it is rejected. */
+  readonly warningsBeforeCreate?: (object: T) => readonly string[]
   /** Warnings for an object that is accepted: deprecated fields, settings without effect. */
   readonly warnings?: (object: T, old: T | undefined) => readonly string[]
   /** Warning for every use of the kind: `is deprecated in v1.19+`. */
@@ -45,6 +49,8 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   readonly scale?: ScalePaths
   /** Fields supported by field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: Readonly<Record<string, (object: T) => string>>
+  /** The error for other fields in field selectors, of kinds whose text differs from the usual one. */
+  readonly unsupportedFieldLabel?: (field: string) => string
   /** True if an update may create the object; only for old kinds whose clients rely on it. */
   readonly allowCreateOnUpdate?: boolean
   /** True if an update may omit `metadata.resourceVersion` and overwrite unconditionally. Default: true. */
@@ -64,14 +70,17 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   readonly orphanDependentsByDefault?: boolean
   /** Warning returned when a deletion orphans dependents by default. */
   readonly orphanDependentsWarning?: string
-  /** True if a deletion returns the deleted object instead of a Status. */
-  readonly returnDeletedObject?: boolean
+  /** A deletion returns the deleted object instead of a Status, which OpenAPI documents or not. */
+  readonly returnDeletedObject?: true | 'undocumented'
   /** Time to live after the last write; unlimited if absent. */
   readonly ttlMs?: number
   /** True if objects can be updated when the store is full. */
   readonly updatesIgnoreQuota?: boolean
-  /** True if `metadata.generation` is incremented by changes outside metadata and status. Default: false. */
-  readonly tracksGeneration?: boolean
+  /**
+   * True if `metadata.generation` is incremented by changes outside metadata and status; `on-update` if a new
+   * object has none. Default: false.
+   */
+  readonly tracksGeneration?: boolean | 'on-update'
   /** True if the status of a new object is kept instead of being cleared. */
   readonly keepStatusOnCreate?: boolean
 }

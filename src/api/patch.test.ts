@@ -31,11 +31,16 @@ test('a merge patch must be an object, and a strategic merge patch requires a sc
       () => applyPatch('merge', { current: {}, patch }),
       error => isApiError(error, 'BadRequest'),
     )
+  }
+  for (const patch of [[], 'text', 1]) {
     assert.throws(
       () => applyPatch('strategic', { current: {}, patch, schema: pod }),
       error => isApiError(error, 'BadRequest'),
     )
   }
+  // Decodes to an empty map in Kubernetes.
+  const current = { metadata: { name: 'a' } }
+  assert.deepEqual(applyPatch('strategic', { current, patch: null, schema: pod }), current)
   assert.throws(
     () => applyPatch('strategic', { current: {}, patch: {} }),
     /strategic merge patch format is not supported/,

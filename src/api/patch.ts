@@ -3,6 +3,7 @@
  * All functions are pure: the input is never modified, unchanged parts are shared with the result, and only
  * `ApiError` is thrown, for a patch that cannot be applied. Server-side apply is in `apply.ts`.
  */
+import { describeType } from './decoding/decode-scalar.ts'
 import { badRequest } from './errors.ts'
 import type { JsonValue } from './text/json-value.ts'
 import { isObject } from './text/json-object.ts'
@@ -29,7 +30,14 @@ export interface PatchOptions {
  */
 export function applyPatch(kind: PatchKind, { current, patch, schema }: PatchOptions): JsonValue {
   if (kind === 'json') return applyJsonPatch(current, patch)
-  if (!isObject(patch)) throw badRequest('error decoding patch: merge patch must be an object')
+  if (patch === null) {
+    if (kind === 'merge') throw badRequest('Invalid JSON Patch')
+    return current
+  }
+  if (!isObject(patch)) {
+    const problem = `json: cannot unmarshal ${describeType(patch)} into Go value of type map[string]interface {}`
+    throw badRequest(kind === 'merge' ? `error decoding patch: ${problem}` : problem)
+  }
   if (kind === 'merge') return applyMergePatch(current, patch)
   if (schema === undefined) throw badRequest('strategic merge patch format is not supported')
   return applyStrategicMergePatch(current, patch, schema)

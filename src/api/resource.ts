@@ -25,6 +25,8 @@ export interface Resource<T extends KubernetesObject = KubernetesObject> {
   readonly subresources: ReadonlyMap<string, Subresource>
   /** Storage version, the same for all versions of a kind. */
   readonly storage: GroupVersion
+  /** Version in the `storageVersionHash`, if it is not the storage version. */
+  readonly hashedVersion?: string
   /** Rules of the kind. Its functions must be called only with objects of this kind. */
   readonly rules?: KindRules<never>
   /** Table columns; Name and Age if absent. */

@@ -10,6 +10,8 @@ export interface ScalarSchema {
   readonly type: 'string' | 'boolean' | 'integer' | 'number' | 'int-or-string' | 'quantity'
   /** As in OpenAPI: int32, int64, double, byte, date-time; `date-time-micro` marks MicroTime. */
   readonly format?: string
+  /** Values of an enumeration in OpenAPI. Validation rules decide which of them are accepted. */
+  readonly enum?: readonly string[]
 }
 
 export interface ListSchema {
@@ -50,8 +52,8 @@ export interface Field {
   /** Strategic merge patch strategy; without it lists are replaced and structs merged. */
   readonly patch?: PatchStrategy
   /**
-   * Default value. Built-in kinds have it only where server-side apply needs it: for keys of `map` lists, and
-   * as `{}` for structs that are always present.
+   * Default value. Built-in kinds have it where their OpenAPI schema declares one and as `{}` for structs that
+   * are always present; their rules set defaults. Server-side apply uses those of keys of `map` lists.
    */
   readonly default?: unknown
   readonly nullable?: boolean
@@ -60,6 +62,11 @@ export interface Field {
    * absent and omitted.
    */
   readonly omitEmpty?: boolean
+  /**
+   * Kubernetes includes the field in JSON even if it is absent: with the zero value of its type, or as null for
+   * lists, maps, times and pointers. See `zero-fields.ts`.
+   */
+  readonly absent?: 'zero' | 'null'
 }
 
 export interface PatchStrategy {

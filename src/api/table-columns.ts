@@ -1,8 +1,10 @@
 /**
  * Table columns of a kind as `kubectl get` shows them, and the cells of an object. They
- * are in `kinds/<group>/group.ts`. Cells are plain JSON values; ages are computed from `nowMs`.
+ * are in `kinds/<group>/group.ts`.
  */
+import type { Age } from './age.ts'
 import type { KubernetesObject } from './metadata.ts'
+import type { JsonValue } from './text/json-value.ts'
 
 export interface Column {
   readonly name: string
@@ -16,10 +18,13 @@ export interface Column {
 export interface KindColumns<T extends KubernetesObject = KubernetesObject> {
   readonly columns: readonly Column[]
   /** One cell per column. */
-  readonly cells: (object: T, nowMs: number) => readonly unknown[]
+  readonly cells: (object: T) => readonly Cell[]
   /** Conditions of the table row, such as for completed pods. */
   readonly conditions?: (object: T) => readonly RowCondition[]
 }
+
+/** A JSON value or, where the cell depends on the time at which the table is printed, an age. */
+export type Cell = JsonValue | Age
 
 export interface RowCondition {
   readonly type: string

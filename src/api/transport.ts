@@ -80,9 +80,26 @@ export interface ValueBody {
    * The value encoded in the media type. Chunks are sent in order; they are shared and must not be modified.
    */
   bytes(): readonly Uint8Array[]
-  /** Present for a large value: the same bytes, encoded in time slices, each piece when it is needed. */
-  readonly pieces?: (() => AsyncIterable<Uint8Array>) | undefined
+  /** Present for a large value: the same bytes, encoded in time slices, each batch when it is needed. */
+  readonly batches?: (() => AsyncIterable<PieceBatch>) | undefined
+  /** The same compressed; undefined if the compressed bytes are not shared with other responses. */
+  readonly gzip?: (() => Promise<GzipBody | undefined>) | undefined
 }
+
+export interface GzipBody {
+  readonly pieces: readonly Uint8Array[]
+  /** Of the uncompressed body. */
+  readonly sizeBytes: number
+}
+
+/** Consecutive pieces of an encoded value, which are to be sent at once. */
+export interface PieceBatch {
+  readonly pieces: readonly Piece[]
+  readonly sizeBytes: number
+}
+
+/** Bytes, or a short ASCII text. */
+export type Piece = Uint8Array | string
 
 export interface StreamBody {
   readonly type: 'stream'
@@ -94,6 +111,8 @@ export interface StreamBody {
   readonly chunks: AsyncIterable<readonly StreamChunk[]>
   /** Maximum time that a reader may stall; the default applies if absent. */
   readonly stallMsMax?: number
+  /** Called with the size of each chunk that is sent to a client. */
+  readonly onSent?: (sizeBytes: number) => void
 }
 
 export interface StreamChunk {

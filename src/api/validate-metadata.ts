@@ -22,6 +22,8 @@ import { quote } from './text/quote.ts'
 export interface MetadataRules {
   readonly names: NameRule
   readonly namespaced: boolean
+  /** True if finalizers must be qualified (`example.com/cleanup`) or standard, as for most built-in kinds. */
+  readonly qualifiedFinalizers?: boolean
 }
 
 /** Validates the metadata of a new object. */
@@ -30,22 +32,46 @@ export function validateMetadata(
   rules: MetadataRules,
   field = 'metadata',
 ): FieldError[] {
+  const { finalizers = [], managedFields = [] } = metadata
   return [
     ...validateNames(metadata, rules.names, field),
     ...validateNamespace(metadata.namespace ?? '', rules.namespaced, `${field}.namespace`),
     ...validateGeneration(metadata.generation, `${field}.generation`),
     ...validateCommon(metadata, field),
-    ...validateFinalizers(metadata.finalizers ?? [], `${field}.finalizers`),
-    ...validateManagedFields(metadata.managedFields ?? [], `${field}.managedFields`),
+    ...validateFinalizers(finalizers, `${field}.finalizers`),
+    ...validateManagedFields(managedFields, `${field}.managedFields`),
+    ...(rules.qualifiedFinalizers ? validateQualifiedFinalizers(finalizers, `${field}.finalizers`) : []),
   ]
 }
 
-/** Validates the metadata of an update. */
+/**
+ * Validates the metadata of an update. As in Kubernetes, an error is reported by each of the checks that finds it:
+ * that of all objects, that of all updates, and that of the kind.
+ */
 export function validateMetadataUpdate(
   metadata: ObjectMeta,
   old: ObjectMeta,
-  field = 'metadata',
+  rules: Pick<MetadataRules, 'qualifiedFinalizers'> = {},
 ): FieldError[] {
+  const field = 'metadata'
+  const { finalizers = [], managedFields = [] } = metadata
+  const common = validateCommon(metadata, field, old)
+  const ofManagers = validateManagedFields(managedFields, `${field}.managedFields`)
+  const ofUpdate = [...validateMetadataChanges(metadata, old, field), ...common, ...ofManagers]
+  const ofFinalizers =
+    finalizers === old.finalizers ? [] : validateFinalizers(finalizers, `${field}.finalizers`)
+  return [
+    ...validateGeneration(metadata.generation, `${field}.generation`),
+    ...common,
+    ...ofFinalizers,
+    ...ofManagers,
+    ...ofUpdate,
+    ...ofUpdate,
+    ...(rules.qualifiedFinalizers ? validateQualifiedFinalizers(finalizers, `${field}.finalizers`) : []),
+  ]
+}
+
+function validateMetadataChanges(metadata: ObjectMeta, old: ObjectMeta, field: string): FieldError[] {
   const errors: FieldError[] = []
   if (old.deletionTimestamp !== undefined) {
     errors.push(...validateNoNewFinalizers(metadata, old, `${field}.finalizers`))
@@ -53,7 +79,6 @@ export function validateMetadataUpdate(
   if (!metadata.resourceVersion) {
     errors.push(invalid(`${field}.resourceVersion`, '', 'must be specified for an update'))
   }
-  errors.push(...validateGeneration(metadata.generation, `${field}.generation`))
   if (compareInt64(metadata.generation ?? 0, old.generation ?? 0) < 0) {
     errors.push(invalid(`${field}.generation`, metadata.generation ?? 0, 'must not be decremented'))
   }
@@ -61,19 +86,14 @@ export function validateMetadataUpdate(
     if (metadata[name] === old[name]) continue
     errors.push(...validateImmutable(metadata[name] ?? empty, old[name] ?? empty, `${field}.${name}`))
   }
-  return [
-    ...errors,
-    ...validateCommon(metadata, field, old),
-    ...validateManagedFields(metadata.managedFields ?? [], `${field}.managedFields`),
-  ]
+  return errors
 }
 
 export function validateImmutable(value: unknown, old: unknown, field: string): FieldError[] {
   return equalJson(value, old) ? [] : [invalid(field, value, 'field is immutable')]
 }
 
-/** The stricter check for built-in groups, in addition to the general one. */
-export function validateBuiltInFinalizers(finalizers: readonly string[], field: string): FieldError[] {
+function validateQualifiedFinalizers(finalizers: readonly string[], field: string): FieldError[] {
   return finalizers.flatMap((finalizer, index) => {
     return invalidEach(`${field}[${index}]`, finalizer, checkBuiltInFinalizerName(finalizer))
   })

@@ -3,9 +3,7 @@
  * cache of the whole cluster, to HTTP clients through `server.ts` and to in-process components through
  * `handle`.
  */
-import { defaultResources } from '#/api/builtin.ts'
-import { apiError, isApiError } from '#/api/errors.ts'
-import type { Resource } from '#/api/resource.ts'
+import { isApiError } from '#/api/errors.ts'
 import { Scheme } from '#/api/scheme.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -15,56 +13,56 @@ import { StoreError, type Store } from '#/store/store.ts'
 import type { AdmissionPluginFactory } from './admission.ts'
 import { AdmissionChain, noAdmission, type AdmissionPlugin } from './admission/admission-chain.ts'
 import type { PluginContext, TolerationSeconds } from './admission/plugin-context.ts'
-import {
-  mutatingAdmissionPolicyHooks,
-  validatingAdmissionPolicyHooks,
-  webhookConfigurationHooks,
-} from './admission/admission-registration-hooks.ts'
 import { Aggregator, type ProxyClientCertificate } from './aggregator.ts'
 import { CustomResources } from './apiextensions/custom-resources.ts'
-import { customResourceDefinitionHooks } from './apiextensions/definition-hooks.ts'
-import type { PortRange } from './allocation/node-ports.ts'
+import { clusterIpUse } from './allocation/cluster-ips.ts'
+import { nodePortUse, type PortRange } from './allocation/node-ports.ts'
 import { AllocationRepair } from './allocation/repair.ts'
-import { serviceHooks } from './allocation/service-hooks.ts'
 import type { Audit } from './audit.ts'
 import { Authentication, type AuthenticationSettings } from './authn.ts'
 import { impersonate } from './authn/impersonation.ts'
 import { ServiceAccountIssuerDiscovery, keysPath } from './authn/service-account-issuer-discovery.ts'
-import { createAuthz, defaultAuthorizers, reconcileRoles, type AuthorizerSettings } from './authz.ts'
+import {
+  createAuthz,
+  defaultAuthorizers,
+  reconcileRoles,
+  type AuthorizerSettings,
+  type Authz,
+} from './authz.ts'
 import type { Authorizer } from './authz/authorizer.ts'
 import { bootstrap, keepAuthenticationTrust } from './bootstrap.ts'
 import { Discovery } from './discovery.ts'
-import type { Build } from './discovery/server-version.ts'
-import { limitRequests, type RequestLimits } from './flow-control.ts'
+import { versionInfo, type Build } from './discovery/server-version.ts'
+import { hooks, resourcesOf, subresources, virtual } from './builtin-handlers.ts'
+import { FlowControl, type RequestLimits } from './flow-control.ts'
+import { maxInFlight } from './flow-control/max-in-flight.ts'
 import { guardMemory } from './memory-guard.ts'
 import { reconcileDanglingConditions } from './flow-control/dangling-schemas.ts'
 import { OpenApi } from './openapi.ts'
-import { measure } from './measure.ts'
+import { measure, measureFilter } from './measure.ts'
 import type { Metrics, ObjectCount } from './metrics.ts'
-import { pipeline, type Handle, type Next, type Stage } from './pipeline.ts'
-import { certificateRequestHooks } from './registry/certificate-request-hooks.ts'
-import type { ResourceHooks } from './registry/hooks.ts'
+import type { FilterName } from './metrics/requests.ts'
+import { controllerHooks, PostStartHooks, watchCacheHooks } from './post-start-hooks.ts'
+import { PathNotFoundError, pipeline, type Handle, type Next, type Stage } from './pipeline.ts'
 import { WatchCache, type ObjectCache } from './registry/watch-cache.ts'
 import type { Registry, RegistryExtension } from './registry/registry.ts'
 import { prefixOf, storeRoot } from './registry/store-keys.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
+import { followFile, type ReloadedFile } from './reloaded-file.ts'
 import { Router, type RouterOptions, type VerbHandlers } from './router.ts'
 import { KubeletSummaries } from './kubelet-summaries.ts'
 import { Kubelets, type KubeletAccess } from './kubelets.ts'
 import { RemoteClients } from './proxy/remote-clients.ts'
-import { binding } from './subresources/binding.ts'
-import { eviction } from './subresources/eviction.ts'
 import { podLog } from './subresources/pod-log.ts'
 import { podStreams } from './subresources/pod-streams.ts'
 import { proxies } from './subresources/proxy.ts'
-import { scale } from './subresources/scale.ts'
 import { tokenRequest } from './subresources/token-request.ts'
-import { componentStatuses } from './virtual/component-statuses.ts'
-import { nodeMetrics, podMetrics } from './virtual/metrics-resources.ts'
 import { resourceMetrics } from './virtual/resource-metrics.ts'
 import { accessReviews, tokenReview } from './virtual/reviews.ts'
+import { isBuiltInGroup, noSuchResource } from './served-routes.ts'
 import { authenticate, authorize, requestTimeout, requireReady } from './stages.ts'
 import { recordStoreAlarms } from './store-alarms.ts'
+import { limitStreams } from './stream-limits.ts'
 
 export interface ApiServerOptions {
   readonly platform: Platform
@@ -78,6 +76,8 @@ export interface ApiServerOptions {
   readonly authentication?: AuthenticationSettings
   /** Authorizers in order; Node and RBAC when absent. */
   readonly authorizers?: readonly AuthorizerSettings[]
+  /** Configuration files that are read again while the server runs. */
+  readonly reloads?: ApiServerReloads
   /** Connects to external servers; required for webhooks and extension servers. */
   readonly connectHttp?: HttpConnect
   /** Client certificate for extension servers. Called for each request, because it may be renewed. */
@@ -102,6 +102,8 @@ export interface ApiServerOptions {
   readonly tolerationSeconds?: TolerationSeconds
   /** Absent when metrics are not recorded. */
   readonly metrics?: Metrics
+  /** Told which steps of the start have finished. */
+  readonly startHooks?: PostStartHooks
   /** The address and port at which pods and nodes reach this server. */
   readonly advertise?: Advertise
   /** Service CIDRs, one per IP family, the default family first. */
@@ -111,6 +113,11 @@ export interface ApiServerOptions {
   readonly eventTtlMs?: number
   /** Time until old revisions of the store are compacted; 0 never. */
   readonly compactionIntervalMs?: number
+}
+
+export interface ApiServerReloads {
+  readonly authorizers?: ReloadedFile<readonly AuthorizerSettings[]>
+  readonly issuers?: ReloadedFile<NonNullable<AuthenticationSettings['issuers']>>
 }
 
 export interface Advertise {
@@ -123,9 +130,11 @@ export class ApiServer {
   readonly handle: Handle
   readonly authentication: Authentication
   readonly authorizer: Authorizer
+  readonly #replaceAuthorizers: Authz['replaceAuthorizers']
   readonly #cache: WatchCache
   readonly #registry: Registry
   #extension: RegistryExtension | undefined
+  #flowControl: FlowControl | undefined
   readonly #discovery: Discovery
   readonly #openApi: OpenApi
   readonly #customResources: CustomResources
@@ -143,27 +152,41 @@ export class ApiServer {
     this.scheme = new Scheme(resourcesOf(options))
     const { memory } = options
     const decodedBytesMax = memory ? memory.heapBytesMax / decodedHeapShare : Infinity
-    this.#cache = new WatchCache({ store, platform, prefix: storeRoot, decodedBytesMax })
+    const { metrics } = options
+    this.#cache = new WatchCache({ store, platform, prefix: storeRoot, decodedBytesMax, metrics })
+    memory?.onIdle(() => this.#cache.release())
     const { nodePorts, connectHttp } = options
-    const parts = { platform, store, scheme: this.scheme, hooks, ...(nodePorts && { nodePorts }) }
+    const parts = {
+      platform,
+      store,
+      scheme: this.scheme,
+      hooks,
+      ...(nodePorts && { nodePorts }),
+      ...(metrics && { metrics }),
+    }
     const plugins = this.#createPlugins(options, parts)
     const { cache = this.#cache, genericHooks } = this.#extension?.filtered ?? {}
-    const { authorizer, escalation } = createAuthz({
+    const { authorizer, escalation, replaceAuthorizers } = createAuthz({
       cache,
       platform,
       authorizers: options.authorizers ?? defaultAuthorizers,
+      ...(metrics && { metrics: metrics.access }),
       ...(connectHttp && { connectHttp }),
     })
     this.authorizer = authorizer
+    this.#replaceAuthorizers = replaceAuthorizers
     this.#registry = {
       ...parts,
       cache,
-      admission: new AdmissionChain([...plugins, escalation]),
+      admission: new AdmissionChain(
+        [...plugins, escalation],
+        metrics && { metrics: metrics.admission, clock: platform.clock },
+      ),
       ...(genericHooks && { genericHooks }),
     }
     const own = { ...this.#registry, admission: noAdmission }
     this.#customResources = new CustomResources(own, connectHttp)
-    const { proxyClient, metrics } = options
+    const { proxyClient } = options
     this.#aggregator = this.#remotes.use(new Aggregator({ registry: own, connectHttp, proxyClient, metrics }))
     this.#discovery = new Discovery(this.scheme, {
       build,
@@ -175,6 +198,7 @@ export class ApiServer {
       clock: platform.clock,
       authoredSchema: resource => this.#customResources.authoredSchema(resource),
       aggregatedSchemas: () => this.#aggregator.schemas(),
+      isIssuerServed: () => this.#issuerMetadata?.isServed === true,
     })
     const registry = this.#registry
     this.authentication = new Authentication({ platform, registry, ...options.authentication })
@@ -182,19 +206,7 @@ export class ApiServer {
     const keysUrl = `https://${address.includes(':') ? `[${address}]` : address}:${port}${keysPath}`
     this.#issuerMetadata = issuer && new ServiceAccountIssuerDiscovery({ issuer, keysUrl })
     const connections = this.#connections(options)
-    const handlers = {
-      subresources: new Map<string, VerbHandlers>([
-        ...subresources,
-        ...(issuer ? [['serviceaccounts/token', tokenRequest(issuer)] as const] : []),
-        ...connections.subresources,
-      ]),
-      virtual: new Map([
-        ...accessReviews(authorizer),
-        ...virtual,
-        ['tokenreviews.authentication.k8s.io', tokenReview(this.authentication)],
-        ...connections.virtual,
-      ]),
-    }
+    const handlers = this.#handlers(connections)
     this.handle = pipeline(platform, this.#stages(options), this.#routeWith(handlers))
   }
 
@@ -214,6 +226,11 @@ export class ApiServer {
     return this.#isReady
   }
 
+  /** Undefined if priority and fairness is not enabled. */
+  get flowControl(): FlowControl | undefined {
+    return this.#flowControl
+  }
+
   /** Rejects resource requests from now on and ends watches. */
   async stop(): Promise<void> {
     this.#isReady = false
@@ -225,6 +242,7 @@ export class ApiServer {
 
   async #start(options: ApiServerOptions): Promise<void> {
     const { platform, advertise, serviceCidrs, limits, authentication = {} } = options
+    const { startHooks = new PostStartHooks() } = options
     const { signal } = this.#stopping
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const cacheRun = this.#cache.run(signal, resolve).catch((error: unknown) => {
@@ -234,7 +252,9 @@ export class ApiServer {
     })
     this.#running = Promise.all([cacheRun, this.#runCompactor(options)]).then(() => undefined)
     await promise
+    startHooks.finish(...watchCacheHooks)
     await this.#registry.admission.start()
+    startHooks.finish('start-apiserver-admission-initializer')
     // Bootstrap writes bypass admission; otherwise a failing webhook could prevent startup and could not be
     // removed.
     const own = { ...this.#registry, admission: noAdmission }
@@ -244,16 +264,22 @@ export class ApiServer {
       advertiseAddress: address,
       port,
       authentication,
+      startHooks,
     }
     await whenAvailable(platform, signal, async () => {
       await bootstrap(own, first)
       await reconcileRoles(own)
+      startHooks.finish('rbac/bootstrap-roles')
     })
     recordStoreAlarms(own, signal)
     keepAuthenticationTrust(own, authentication, signal)
+    startHooks.finish('start-cluster-authentication-info-controller')
     this.#customResources.load()
+    startHooks.finish('crd-informer-synced')
     this.#aggregator.load(signal)
+    startHooks.finish('start-kube-aggregator-informers')
     await whenAvailable(platform, signal, () => this.#aggregator.register())
+    startHooks.finish('apiservice-registration-controller', 'kube-apiserver-autoregistration')
     const aggregatorRun = this.#aggregator.run(signal)
     const customResourcesRun = this.#customResources.run(signal)
     const repairRun = new AllocationRepair(this.#registry).run(signal)
@@ -265,8 +291,19 @@ export class ApiServer {
       aggregatorRun,
       repairRun,
       sayingRun,
+      ...this.#followFiles(options),
     ]).then(() => undefined)
+    startHooks.finish(...controllerHooks)
     this.#isReady = true
+  }
+
+  #followFiles({ platform, reloads = {} }: ApiServerOptions): readonly Promise<void>[] {
+    const { signal } = this.#stopping
+    const replaceIssuers = this.authentication.replaceIssuers.bind(this.authentication)
+    return [
+      followFile(platform, reloads.authorizers, { apply: this.#replaceAuthorizers, signal }),
+      followFile(platform, reloads.issuers, { apply: replaceIssuers, signal }),
+    ]
   }
 
   async #runCompactor(options: ApiServerOptions): Promise<void> {
@@ -282,7 +319,7 @@ export class ApiServer {
   }
 
   #createPlugins(
-    { admission, connectHttp, tolerationSeconds, metrics }: ApiServerOptions,
+    { admission, connectHttp, tolerationSeconds }: ApiServerOptions,
     parts: Omit<Registry, 'admission' | 'cache'>,
   ): readonly AdmissionPlugin[] {
     const currentCache = (): ObjectCache => this.#extension?.filtered.cache ?? this.#cache
@@ -296,34 +333,55 @@ export class ApiServer {
       authorizer: { authorize: attributes => this.authorizer.authorize(attributes) },
       ...(connectHttp && { connectHttp }),
       ...(tolerationSeconds && { tolerationSeconds }),
-      ...(metrics && { metrics }),
     }
     return admission?.(context) ?? []
   }
 
   /** The request pipeline, in order. */
   #stages(options: ApiServerOptions): readonly Stage[] {
-    const { platform, audit, limits, memory, observability } = options
+    const { platform, audit, limits, memory, observability, metrics } = options
     const { requestTimeoutMs = defaultRequestTimeoutMs } = options
+    const { clock } = platform
+    const measured = (name: FilterName): readonly Stage[] =>
+      metrics ? [measureFilter(metrics, clock, name)] : []
     return [
       ...this.#measuring(options),
-      requestTimeout(platform, requestTimeoutMs),
+      requestTimeout({ clock, metrics }, requestTimeoutMs),
       ...(audit ? [audit.unauthenticatedStage] : []),
-      authenticate(this.authentication),
-      ...(audit ? [audit.stage] : []),
+      authenticate(this.authentication, metrics && { metrics: metrics.access, clock }),
+      ...measured('authentication'),
+      ...(audit ? [audit.stage, ...measured('audit')] : []),
       impersonate(this.authorizer),
-      ...(limits ? [limitRequests(this.#registry, limits)] : []),
-      authorize(this.authorizer),
-      ...(memory ? [guardMemory({ memory, release: () => this.#cache.releaseDecoded() })] : []),
+      ...measured('impersonation'),
+      ...(limits ? [this.#limit(limits), ...measured('priorityandfairness')] : []),
+      authorize(this.authorizer, metrics && { metrics: metrics.access, clock }),
+      ...measured('authorization'),
+      limitStreams(),
+      ...(memory ? [guardMemory({ memory, release: () => this.#cache.release() })] : []),
       ...(observability ? [observability] : []),
       requireReady(() => this.#isReady),
     ]
   }
 
-  #measuring({ metrics, platform: { clock } }: ApiServerOptions): readonly Stage[] {
+  #limit(limits: RequestLimits): Stage {
+    if (limits.fairness === 'max in flight') return maxInFlight(limits)
+    this.#flowControl = new FlowControl({
+      registry: this.#registry,
+      seats: limits.readOnly + limits.mutating,
+    })
+    return this.#flowControl.stage
+  }
+
+  #measuring({ metrics, platform, build }: ApiServerOptions): readonly Stage[] {
     if (metrics === undefined) return []
-    metrics.readObjects(() => this.#countObjects())
-    return [measure({ metrics, clock, isServed: info => this.scheme.byResource(info) !== undefined })]
+    const { clock } = platform
+    metrics.storage.readObjects(() => this.#countObjects())
+    metrics.server.readBuild(versionInfo(build))
+    metrics.server.readAllocations(
+      () => clusterIpUse(this.#registry),
+      () => nodePortUse(this.#registry),
+    )
+    return [measure({ metrics, clock, resourceOf: info => this.scheme.byResource(info) })]
   }
 
   *#countObjects(): Generator<ObjectCount, void, undefined> {
@@ -331,7 +389,25 @@ export class ApiServer {
       const { group, version, plural, storage } = resource
       if (storage.group !== group || storage.version !== version || !resource.verbs.includes('list')) continue
       const prefix = prefixOf(resource, '')
-      yield { group, resource: plural, objects: this.#registry.cache.countAfter(prefix, prefix) }
+      const objects = this.#registry.cache.countAfter(prefix, prefix)
+      yield { group, resource: plural, objects, sizeBytes: this.#cache.sizeBytes(prefix) }
+    }
+  }
+
+  #handlers(connections: Pick<RouterOptions, 'subresources' | 'virtual'>): Omit<RouterOptions, 'registry'> {
+    const { issuer } = this.authentication
+    return {
+      subresources: new Map<string, VerbHandlers>([
+        ...subresources,
+        ...(issuer ? [['serviceaccounts/token', tokenRequest(issuer)] as const] : []),
+        ...connections.subresources,
+      ]),
+      virtual: new Map([
+        ...accessReviews(this.authorizer),
+        ...virtual,
+        ['tokenreviews.authentication.k8s.io', tokenReview(this.authentication)],
+        ...connections.virtual,
+      ]),
     }
   }
 
@@ -379,7 +455,13 @@ export class ApiServer {
       this.#discovery.handle(context) ??
       (await this.#openApi.handle(context))
     if (response) return response
-    throw apiError('NotFound', 'the server could not find the requested resource')
+    throw this.#isRouted(context.request.path) ? noSuchResource() : new PathNotFoundError()
+  }
+
+  /** True below paths of built-in APIs, whose errors are a Status. */
+  #isRouted(path: string): boolean {
+    const [, root, group = ''] = path.split('/', 3)
+    return root === 'api' || root === 'version' || (root === 'apis' && isBuiltInGroup(this.scheme, group))
   }
 }
 
@@ -391,38 +473,6 @@ const defaultRequestTimeoutMs = 60_000
 
 /** Decoded objects take up to eight times their stored size, so that they fill at most half of the heap. */
 const decodedHeapShare = 16
-
-/** The built-in resources, with the configured TTL for Events. */
-function resourcesOf(options: ApiServerOptions): readonly Resource[] {
-  const { eventTtlMs: ttlMs, kubelets, servesResourceMetrics = kubelets !== undefined } = options
-  const resources = [...defaultResources(), ...(servesResourceMetrics ? [nodeMetrics, podMetrics] : [])]
-  if (ttlMs === undefined) return resources
-  return resources.map(resource =>
-    resource.rules?.ttlMs === undefined ? resource : { ...resource, rules: { ...resource.rules, ttlMs } },
-  )
-}
-
-/** Subresources with their own handlers that need no other server. */
-const subresources: RouterOptions['subresources'] = new Map<string, VerbHandlers>([
-  ['*/scale', scale],
-  ['pods/binding', binding],
-  ['pods/eviction', eviction],
-])
-
-const virtual: RouterOptions['virtual'] = new Map<string, VerbHandlers>([
-  ['bindings', binding],
-  ['componentstatuses', componentStatuses],
-])
-
-const hooks: ReadonlyMap<string, ResourceHooks> = new Map([
-  ['services', serviceHooks],
-  ['certificatesigningrequests.certificates.k8s.io', certificateRequestHooks],
-  ['customresourcedefinitions.apiextensions.k8s.io', customResourceDefinitionHooks],
-  ['mutatingadmissionpolicies.admissionregistration.k8s.io', mutatingAdmissionPolicyHooks],
-  ['mutatingwebhookconfigurations.admissionregistration.k8s.io', webhookConfigurationHooks],
-  ['validatingadmissionpolicies.admissionregistration.k8s.io', validatingAdmissionPolicyHooks],
-  ['validatingwebhookconfigurations.admissionregistration.k8s.io', webhookConfigurationHooks],
-])
 
 const defaultCompactionIntervalMs = 300_000
 

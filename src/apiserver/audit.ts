@@ -12,6 +12,7 @@ import { AuditLog, type AuditLogSettings } from './audit/log.ts'
 import type { AuditPolicy } from './audit/policy.ts'
 import { RecordedBody, withBody } from './audit/recorded-body.ts'
 import { AuditWebhook, type AuditWebhookSettings } from './audit/webhook.ts'
+import type { AuditMetrics } from './metrics/access.ts'
 import { onUpgradeEnd } from './on-upgrade-end.ts'
 import type { Next, Stage } from './pipeline.ts'
 import type { ApiResponse, RequestContext, StreamBody, StreamChunk } from './request.ts'
@@ -45,38 +46,49 @@ export interface AuditSettings {
   readonly webhook?: AuditWebhookSettings & { readonly remote: WebhookTarget }
 }
 
+export interface OpenAuditOptions {
+  readonly platform: Platform
+  readonly connectHttp: HttpConnect
+  readonly metrics?: AuditMetrics
+}
+
 export function openAudit(
   { policy, log, webhook }: AuditSettings,
-  { platform, connectHttp }: { readonly platform: Platform; readonly connectHttp: HttpConnect },
+  { platform, connectHttp, metrics }: OpenAuditOptions,
 ): Audit {
   const { clock } = platform
+  const onLost = (plugin: 'log' | 'webhook') => (count: number) => metrics?.recordErrors(plugin, count)
   const backends = [
-    ...(log ? [new AuditLog({ ...log, platform })] : []),
+    ...(log ? [new AuditLog({ ...log, platform, onLost: onLost('log') })] : []),
     ...(webhook
       ? [
           new AuditWebhook({
             ...webhook,
             platform,
+            onLost: onLost('webhook'),
             post: postEvents({ clock, connectHttp, remote: webhook.remote }),
           }),
         ]
       : []),
   ]
-  return new Audit({ platform, policy, backends })
+  return new Audit({ platform, policy, backends, metrics })
 }
 
 export interface AuditOptions {
   readonly platform: Platform
   readonly policy: AuditPolicy
   readonly backends: readonly AuditBackend[]
+  readonly metrics?: AuditMetrics | undefined
 }
 
 export class Audit {
   readonly #platform: Platform
   readonly #backends: readonly AuditBackend[]
   readonly #decide: EvaluatePolicy
+  readonly #metrics: AuditMetrics | undefined
 
-  constructor({ platform, policy, backends }: AuditOptions) {
+  constructor({ platform, policy, backends, metrics }: AuditOptions) {
+    this.#metrics = metrics
     this.#platform = platform
     this.#backends = backends
     this.#decide = compilePolicy(policy)
@@ -89,6 +101,7 @@ export class Audit {
   /** Runs after authentication and before impersonation. */
   readonly stage: Stage = (context, next) => {
     const decision = this.#decide(context.user, context.info)
+    this.#metrics?.level(decision.level).add()
     return decision.level === 'None' ? next(context) : this.#audit(context, next, decision)
   }
 
@@ -107,7 +120,10 @@ export class Audit {
     context.isAudited = true
     context.responseHeaders = { ...context.responseHeaders, 'audit-id': entry.id }
     const received = entry.record('RequestReceived')
-    if (received && !(await received)) throw internalError('failed to write audit event')
+    if (received && !(await received)) {
+      this.#metrics?.rejected.add()
+      throw internalError('failed to write audit event')
+    }
     const body = entry.wantsRequest ? new RecordedBody(context.request) : undefined
     if (body) context.request = withBody(context.request, body)
     try {
@@ -145,6 +161,7 @@ export class Audit {
 
   #enter(context: RequestContext, decision: AuditDecision): AuditContext {
     const record = (line: string): Promise<boolean> | undefined => {
+      this.#metrics?.events.add()
       const written = this.#backends.flatMap(backend => {
         const waiting = backend.record(line)
         return waiting ? [waiting.then(isWritten => isWritten || backend.mode !== 'blocking-strict')] : []

@@ -143,6 +143,9 @@ test('later stages see no credentials', async t => {
       warnings: new Set(),
       annotations: new Map(),
       receivedMs: platform.clock.now(),
+      stageStartedMs: 0,
+      excludedMs: 0,
+      isTerminated: false,
     }
     const stage = authenticate(authentication)
     await Promise.try(() => stage(context, async () => ({ status: 200 }))).catch(() => undefined)

@@ -77,6 +77,8 @@ export class Authentication implements RequestAuthentication {
   readonly #tokens: BearerTokens
   readonly #anonymous: Anonymous
   readonly #credentials: CredentialHeaders
+  readonly #createOidc: (issuers: readonly OidcConfiguration[]) => readonly OidcAuthenticator[]
+  #oidc: readonly OidcAuthenticator[] = []
 
   /** Throws if a key, certificate or file is invalid. */
   constructor(options: AuthenticationOptions) {
@@ -89,8 +91,19 @@ export class Authentication implements RequestAuthentication {
       anonymous = { enabled: true },
     } = options
     this.#platform = platform
+    const { access } = options.registry.metrics ?? {}
+    const recordExpiry = (expiresMs: number): void => {
+      access?.certificateExpiration.observe((expiresMs - platform.clock.now()) / 1_000)
+    }
     this.issuer = serviceAccounts && new ServiceAccountIssuer(serviceAccounts)
     this.audiences = this.issuer?.audiences ?? defaultAudiences
+    const { clock, log } = platform
+    const { connectHttp } = options
+    this.#createOidc = issuers =>
+      connectHttp === undefined
+        ? []
+        : issuers.map(configuration => new OidcAuthenticator({ clock, log, connectHttp, configuration }))
+    this.replaceIssuers(options.issuers ?? [])
     this.#tokens = new BearerTokens({
       authenticators: [...this.#tokenAuthenticators(options)],
       audiences: this.audiences,
@@ -98,7 +111,7 @@ export class Authentication implements RequestAuthentication {
     this.#authenticators = [
       ownComponents,
       ...(frontProxy ? [new FrontProxy(frontProxy)] : []),
-      new ClientCertificates(certificates),
+      new ClientCertificates({ ...certificates, ...(access && { onUse: recordExpiry }) }),
       ...(passwordFile === undefined ? [] : [new BasicAuth(passwordFile)]),
       this.#tokens,
     ]
@@ -116,6 +129,11 @@ export class Authentication implements RequestAuthentication {
   /** Authenticates a token for these audiences; the result is never undefined. */
   reviewToken(text: string, audiences: readonly string[]): Awaitable<NonNullable<AuthenticationResult>> {
     return this.#tokens.authenticateToken(new BearerToken(text), audiences)
+  }
+
+  /** Replaces the OIDC token issuers. */
+  replaceIssuers(issuers: readonly OidcConfiguration[]): void {
+    this.#oidc = this.#createOidc(issuers)
   }
 
   withoutCredentials(request: ApiRequest): ApiRequest {
@@ -143,11 +161,10 @@ export class Authentication implements RequestAuthentication {
       tokenFile,
       bootstrapTokens = false,
       serviceAccounts,
-      issuers = [],
       webhook,
       connectHttp,
     } = options
-    const { clock, log } = platform
+    const { clock } = platform
     const { audiences, issuer } = this
     const objects = new ClusterObjects(registry)
     if (tokenFile !== undefined) yield forAudiences(audiences, new StaticTokens(tokenFile))
@@ -160,14 +177,23 @@ export class Authentication implements RequestAuthentication {
         issuers: [issuer.url, ...(serviceAccounts?.acceptedIssuers ?? [])],
         keys: issuer.keys,
         onLegacyUse: secret => legacyUse.recordUse(secret),
+        metrics: registry.metrics?.access.serviceAccounts,
       })
     }
     if (bootstrapTokens) yield forAudiences(audiences, new BootstrapTokens({ clock, objects }))
     if (connectHttp === undefined) return
-    for (const configuration of issuers) {
-      yield forAudiences(audiences, new OidcAuthenticator({ clock, log, connectHttp, configuration }))
+    const oidc: TokenAuthenticator = {
+      authenticate: token => firstSuccess(this.#oidc, each => each.authenticate(token)),
     }
-    if (webhook) yield new WebhookTokenAuthenticator({ ...webhook, platform, connectHttp, audiences })
+    yield forAudiences(audiences, oidc)
+    if (webhook)
+      yield new WebhookTokenAuthenticator({
+        ...webhook,
+        platform,
+        connectHttp,
+        audiences,
+        metrics: registry.metrics?.access,
+      })
   }
 }
 

@@ -11,6 +11,7 @@ import type { AuthenticationSettings } from './authn.ts'
 import { publishAuthenticationTrust } from './bootstrap/cluster-authentication-trust.ts'
 import { flowControlObjects } from './bootstrap/flow-control.ts'
 import { kubernetesService, withOwnAddress, type ServiceOptions } from './bootstrap/kubernetes-service.ts'
+import type { PostStartHook, PostStartHooks } from './post-start-hooks.ts'
 import type { Registry } from './registry/registry.ts'
 import { createObject } from './registry/create-object.ts'
 import { updateObject } from './registry/update-object.ts'
@@ -19,20 +20,33 @@ export { keepAuthenticationTrust } from './bootstrap/cluster-authentication-trus
 
 export interface BootstrapOptions extends ServiceOptions {
   readonly authentication: AuthenticationSettings
+  readonly startHooks?: PostStartHooks | undefined
 }
 
 export async function bootstrap(registry: Registry, options: BootstrapOptions): Promise<void> {
+  const { startHooks } = options
   const today = new Date(registry.platform.clock.now()).toISOString().slice(0, 10)
-  for (const object of [...objects(options), tokenTracking(today)]) await ensure(registry, object)
+  const steps: readonly (readonly [PostStartHook | undefined, readonly KubernetesObject[]])[] = [
+    ['start-system-namespaces-controller', namespaces.map(namespace)],
+    ['start-kubernetes-service-cidr-controller', [serviceCidr(options.serviceCidrs)]],
+    [undefined, kubernetesService(options)],
+    ['scheduling/bootstrap-system-priority-classes', priorityClasses()],
+    ['priority-and-fairness-config-producer', flowControlObjects()],
+    ['start-legacy-token-tracking-controller', [tokenTracking(today)]],
+  ]
+  for (const [hook, objects] of steps) {
+    for (const object of objects) await ensure(registry, object)
+    if (hook) startHooks?.finish(hook)
+  }
   for (const object of kubernetesService(options)) await renew(registry, object)
+  startHooks?.finish('bootstrap-controller')
   await publishAuthenticationTrust(registry, options.authentication)
 }
 
-function objects(options: BootstrapOptions): readonly KubernetesObject[] {
+const namespaces = ['kube-system', 'kube-public', 'kube-node-lease', 'default']
+
+function priorityClasses(): readonly KubernetesObject[] {
   return [
-    ...['kube-system', 'kube-public', 'kube-node-lease', 'default'].map(namespace),
-    serviceCidr(options.serviceCidrs),
-    ...kubernetesService(options),
     priorityClass(
       'system-cluster-critical',
       2_000_000_000,
@@ -43,7 +57,6 @@ function objects(options: BootstrapOptions): readonly KubernetesObject[] {
       2_000_001_000,
       'Used for system critical pods that must not be moved from their current node.',
     ),
-    ...flowControlObjects(),
   ]
 }
 

@@ -111,6 +111,10 @@ test('APIResourceList contains all fields that kubectl reads', () => {
     categories: ['all'],
     storageVersionHash: 'xPOwRZ+Yhw8=',
   })
+  const { resources: definitions } = read('/apis/apiextensions.k8s.io/v1')
+  assert.ok(Array.isArray(definitions))
+  // The hash of Kubernetes, which stores them as v1beta1.
+  assert.equal(definitions[0].storageVersionHash, 'jfWCUB31mvA=')
   check('bindings', { singularName: 'binding', namespaced: true, kind: 'Binding', verbs: ['create'] })
   check('pods/log', { singularName: '', namespaced: true, kind: 'Pod', verbs: ['get'] })
   check('pods/eviction', {
@@ -285,9 +289,11 @@ test('discovery handles only its paths, and only reads', () => {
   check('/apis//')
   check('/apis/__proto__')
   check('/apis/constructor/v1')
-  assert.throws(() => ask('/apis', { method: 'POST' }), /does not allow this method/)
+  assert.equal(ask('/apis', { method: 'POST' })?.status, 200)
+  assert.throws(() => ask('/api', { method: 'POST' }), /does not allow this method/)
   assert.throws(() => ask('/version', { method: 'DELETE' }), /does not allow this method/)
-  assert.equal(ask('/version', { method: 'HEAD' })?.status, 200)
+  assert.throws(() => ask('/version', { method: 'HEAD' }), /does not allow this method/)
+  assert.equal(ask('/apis/apps', { method: 'HEAD' })?.status, 200)
 })
 
 test('/version contains the Kubernetes and k8ts versions', () => {

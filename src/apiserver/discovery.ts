@@ -3,7 +3,6 @@
  * from the documents of extension servers, created on first use and cached until one of these changes. Schemas are
  * served by `openapi.ts`.
  */
-import { apiError } from '#/api/errors.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { aggregatedDiscovery, aggregatedVersion, type Root } from './discovery/aggregated.ts'
 import { documentResponse, documentOf, type Document } from './discovery/document.ts'
@@ -19,6 +18,7 @@ import {
 import { versionInfo, type Build } from './discovery/server-version.ts'
 import { mediaTypes, negotiate, type Negotiated } from './negotiation.ts'
 import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
+import { isProduced, methodNotAllowed, notProduced, producedTypes } from './served-routes.ts'
 import { encodeValue } from './view.ts'
 
 export { gitVersion } from './discovery/server-version.ts'
@@ -61,9 +61,8 @@ export class Discovery {
           )
         : this.#plainDocument(path, request)
     if (document === undefined) return undefined
-    if (info.verb !== 'get' && info.verb !== 'head') {
-      throw apiError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
-    }
+    // As in Kubernetes, documents without a route are served whatever the method.
+    if (producedFor(path) && info.verb !== 'get') throw methodNotAllowed()
     return documentResponse(request, document)
   }
 
@@ -71,6 +70,11 @@ export class Discovery {
     // Other paths must not fail content negotiation with 406.
     if (!/^\/(?:$|api$|apis$|api\/|apis\/|version$)/.test(path)) return undefined
     const isJsonOnly = path === '/' || path === '/version'
+    const produced = producedFor(path)
+    if (produced && !isProduced(headers['accept'] ?? '', produced)) {
+      if (this.#value(path) === undefined) return undefined
+      throw notProduced(produced)
+    }
     const { format, pretty }: Pick<Negotiated, 'format' | 'pretty'> = isJsonOnly
       ? { format: 'json', pretty: true }
       : negotiate(headers['accept'], query, headers['user-agent'])
@@ -108,6 +112,14 @@ export class Discovery {
     }
   }
 }
+
+/** Undefined for the lists of groups, which have no route. */
+function producedFor(path: string): readonly string[] | undefined {
+  if (path === '/version') return onlyJson
+  return /^\/(?:api|api\/[^/]+|apis\/[^/]+\/[^/]+)$/.test(path) ? producedTypes : undefined
+}
+
+const onlyJson = [mediaTypes.json]
 
 function encoded(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Document {
   // APIResourceList of the core group has no apiVersion in JSON, but the protobuf envelope requires one.

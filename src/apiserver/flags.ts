@@ -144,6 +144,18 @@ const requests = {
   'request-timeout': duration('timeout of requests that are not long-running (1m)'),
 }
 
+const debugging = {
+  'profiling': boolFlag('serve profiles at /debug/pprof/ (true)'),
+  'disabled-metrics': stringSliceFlag('NAME,...', 'metrics that are not served'),
+  'show-hidden-metrics-for-version': enumFlag(['1.35'], 'serve metrics that are hidden since this version'),
+}
+
+const kubelets = {
+  'kubelet-certificate-authority': file("CA certificates of kubelets' serving certificates"),
+  'kubelet-client-certificate': file('client certificate for kubelets'),
+  'kubelet-client-key': file('private key of the client certificate for kubelets'),
+}
+
 const services = {
   'advertise-address': valueFlag('ADDRESS', 'endpoint of the kubernetes Service (the address to listen on)', {
     parse: given => (parseIp(given) === undefined ? undefined : given),
@@ -166,6 +178,8 @@ export const apiServerFlags = {
   ...storage,
   ...audit,
   ...requests,
+  ...debugging,
+  ...kubelets,
   ...services,
 }
 
@@ -181,6 +195,8 @@ const groups: readonly (readonly [string, Flags])[] = [
   ['Storage', storage],
   ['Auditing', audit],
   ['Request limits', requests],
+  ['Debugging', debugging],
+  ['Kubelets', kubelets],
   ['Services', services],
 ]
 

@@ -15,29 +15,26 @@ import {
   readSchemas,
   schemasPrefix,
 } from './flow-control/configuration.ts'
-import { isLongRunning } from './flow-control/max-in-flight.ts'
-import { byPrecedence, distinguisherOf, includesRequest, rulesFor } from './flow-control/match-flow.ts'
-import { maxInFlight, tooManyRequestsError, type InFlightLimits } from './flow-control/max-in-flight.ts'
+import { byPrecedence, includesRequest, rulesFor } from './flow-control/match-flow.ts'
+import { FlowRequest } from './flow-control/flow-request.ts'
+import { isLongRunning, tooManyRequestsError, type InFlightLimits } from './flow-control/max-in-flight.ts'
 import { boundsOf, planConcurrencyLimits } from './flow-control/plan-concurrency-limits.ts'
-import { PriorityLevel, type OccupiedSeats } from './flow-control/priority-level.ts'
+import { PriorityLevel, type LevelConfiguration, type OccupiedSeats } from './flow-control/priority-level.ts'
+import { Metrics } from './metrics.ts'
+import type { FlowSeries } from './metrics/flow-control.ts'
+import type { TimingRatio } from './metrics/timing-ratio.ts'
 import type { Next, Stage } from './pipeline.ts'
 import type { Registry } from './registry/registry.ts'
 import type { ApiResponse, RequestContext, UserInfo } from './request.ts'
-import { prefixOf } from './registry/store-keys.ts'
+import { keyOf, prefixOf } from './registry/store-keys.ts'
 
 /** Limits on concurrent requests, and the mechanism that enforces them. */
 export interface RequestLimits extends InFlightLimits {
   readonly fairness: 'priority and fairness' | 'max in flight'
 }
 
-/** The stage must run after authentication. */
-export function limitRequests(registry: FlowControlOptions['registry'], limits: RequestLimits): Stage {
-  if (limits.fairness === 'max in flight') return maxInFlight(limits)
-  return new FlowControl({ registry, seats: limits.readOnly + limits.mutating }).stage
-}
-
 export interface FlowControlOptions {
-  readonly registry: Pick<Registry, 'platform' | 'cache' | 'scheme'>
+  readonly registry: Pick<Registry, 'platform' | 'cache' | 'scheme' | 'metrics'>
   /** Total concurrency limit: the sum of `--max-requests-inflight` and `--max-mutating-requests-inflight`. */
   readonly seats: number
 }
@@ -46,18 +43,34 @@ export class FlowControl {
   readonly #registry: FlowControlOptions['registry']
   readonly #clock: Clock
   readonly #seats: number
+  readonly #metrics: Metrics
+  readonly #kinds: Readonly<Record<RequestPhase, Readonly<Record<'mutating' | 'readOnly', TimingRatio>>>>
   /** By name; contains exactly the configured and mandatory levels. */
   readonly #levels = new Map<string, PriorityLevel>()
   #routes: readonly Route[] | undefined
   /** Routes with rules that match a user. Replaced whenever the configuration changes. */
   #routesOfUsers = new WeakMap<UserInfo, readonly UserRoute[]>()
   #plannedMs: number
+  #fairFraction = 0
 
   constructor({ registry, seats }: FlowControlOptions) {
     this.#registry = registry
     this.#clock = registry.platform.clock
     this.#seats = seats
-    this.#plannedMs = this.#clock.monotonicMs()
+    const nowMs = this.#clock.monotonicMs()
+    this.#plannedMs = nowMs
+    const metrics = registry.metrics ?? new Metrics()
+    this.#metrics = metrics
+    const kindsOf = (phase: RequestPhase) => ({
+      mutating: metrics.flowControl.kindRatio(phase, 'mutating', nowMs),
+      readOnly: metrics.flowControl.kindRatio(phase, 'readOnly', nowMs),
+    })
+    this.#kinds = { waiting: kindsOf('waiting'), executing: kindsOf('executing') }
+    metrics.flowControl.read({
+      advance: () => this.#advance(),
+      levels: () => this.priorityLevels.map(({ figures }) => figures),
+      fairFraction: () => this.#fairFraction,
+    })
     const forget = (): void => {
       this.#routes = undefined
     }
@@ -69,22 +82,18 @@ export class FlowControl {
   /** Runs after authentication and before any work for the request. */
   readonly stage: Stage = (context, next) => {
     if (isLongRunning(context.info)) return next(context)
-    const { level, headers, schema } = this.#routeOf(context)
+    const route = this.#routeOf(context)
+    const { level, headers } = route
     if (headers)
       context.responseHeaders = context.responseHeaders ? { ...context.responseHeaders, ...headers } : headers
-    // An exempt level without nominal seats does not affect other levels, so nothing is counted.
-    if (level.isExempt && level.bounds.nominal === 0) return next(context)
-    const seats = level.isExempt ? 1 : estimateSeats(this.#registry, context, level.bounds.nominal)
-    const seat = level.tryStart(seats)
-    if (seat) return serve(level, seat, () => next(context))
-    const distinguisher = distinguisherOf(schema?.spec, context.user, context.info)
-    return this.#wait(context, next, { level, seats, flow: `${schema?.metadata.name}/${distinguisher}` })
+    const flowRequest = this.#classify(context, route)
+    const seat = level.tryStart(flowRequest)
+    return seat ? this.#serve(level, seat, next) : this.#wait(level, flowRequest, next)
   }
 
   /** Limits and seats in use of each level, for monitoring. */
   get levels(): readonly LevelSummary[] {
-    this.#currentRoutes()
-    return [...this.#levels.values()].map(({ name, limit, running, bounds }) => ({
+    return this.priorityLevels.map(({ name, limit, running, bounds }) => ({
       name,
       limit,
       running,
@@ -92,11 +101,76 @@ export class FlowControl {
     }))
   }
 
-  async #wait(context: RequestContext, next: Next, wanted: Wanted): Promise<ApiResponse> {
-    const { level, seats, flow } = wanted
-    const outcome = await level.wait(flow, seats, context.request.signal)
-    if (typeof outcome === 'string') throw tooManyRequestsError()
-    return serve(level, outcome, () => next(context))
+  get priorityLevels(): readonly PriorityLevel[] {
+    this.#currentRoutes()
+    return [...this.#levels.values()]
+  }
+
+  #classify(context: RequestContext, route: Route): FlowRequest {
+    const { level, schema } = route
+    const schemaName = schema?.metadata.name ?? 'catch-all'
+    const series = (route.series ??= this.#metrics.flowControl.flow(level.name, schemaName))
+    const seats = level.isExempt ? 1 : estimateSeats(this.#registry, context, level.bounds.nominal)
+    series.estimatedSeats.observe(seats)
+    const flowRequest = new FlowRequest({
+      context,
+      schema,
+      series,
+      seats,
+      arrivedMs: this.#clock.monotonicMs(),
+    })
+    if (!flowRequest.isReading) series.watchCount.observe(this.#countWatches(context))
+    return flowRequest
+  }
+
+  /** The watches to which a change by this request would be sent. */
+  #countWatches({ info }: RequestContext): number {
+    const resource = info.isResource ? this.#registry.scheme.byResource(info) : undefined
+    if (!info.isResource || resource === undefined) return 0
+    return this.#registry.cache.countSubscribers(keyOf(resource, info.namespace, info.name))
+  }
+
+  async #wait(level: PriorityLevel, flowRequest: FlowRequest, next: Next): Promise<ApiResponse> {
+    const { context, arrivedMs, isReading } = flowRequest
+    const kind = isReading ? 'readOnly' : 'mutating'
+    const queue = this.#metrics.requests.inQueue[kind]
+    queue.add(1, arrivedMs)
+    this.#kinds.waiting[kind].add(1, arrivedMs)
+    const outcome = await level.wait(flowRequest)
+    const nowMs = this.#clock.monotonicMs()
+    queue.add(-1, nowMs)
+    this.#kinds.waiting[kind].add(-1, nowMs)
+    context.excludedMs += nowMs - arrivedMs
+    if (typeof outcome !== 'string') return this.#serve(level, outcome, next)
+    context.isTerminated = true
+    throw tooManyRequestsError()
+  }
+
+  /** Releases the seat when the response is ready, without delaying the response. */
+  #serve(level: PriorityLevel, seat: OccupiedSeats, next: Next): Promise<ApiResponse> {
+    const { flowRequest, startedMs } = seat
+    const executing = this.#kinds.executing[flowRequest.isReading ? 'readOnly' : 'mutating']
+    executing.add(1, startedMs)
+    const finish = (): void => {
+      executing.add(-1, this.#clock.monotonicMs())
+      level.finish(seat)
+    }
+    let response: Promise<ApiResponse>
+    try {
+      response = next(flowRequest.context)
+    } catch (error) {
+      finish()
+      throw error
+    }
+    response.then(finish, finish)
+    return response
+  }
+
+  #advance(): void {
+    const nowMs = this.#clock.monotonicMs()
+    for (const level of this.priorityLevels) level.advance(nowMs)
+    for (const kinds of Object.values(this.#kinds))
+      for (const ratio of Object.values(kinds)) ratio.advance(nowMs)
   }
 
   #routeOf({ user, info }: RequestContext): Route {
@@ -134,14 +208,33 @@ export class FlowControl {
     for (const [name, configuration] of wanted) {
       const known = this.#levels.get(name)
       if (known) known.configure(configuration)
-      else this.#levels.set(name, new PriorityLevel(name, configuration, this.#clock))
+      else this.#levels.set(name, this.#createLevel(name, configuration))
     }
     for (const name of this.#levels.keys()) if (!wanted.has(name)) this.#levels.delete(name)
     const totalShares = [...wanted.values()].reduce((sum, { nominalShares }) => sum + nominalShares, 0)
     for (const level of this.#levels.values()) {
       level.setBounds(boundsOf(level.configuration, totalShares, this.#seats))
     }
+    this.#setKindLimits()
     this.#routesOfUsers = new WeakMap()
+  }
+
+  #createLevel(name: string, configuration: LevelConfiguration): PriorityLevel {
+    const clock = this.#clock
+    const ratios = this.#metrics.flowControl.ratios(name, clock.monotonicMs())
+    return new PriorityLevel({ name, clock, ratios, serverSeats: this.#seats }, configuration)
+  }
+
+  #setKindLimits(): void {
+    const nowMs = this.#clock.monotonicMs()
+    const limits = { waiting: 0, executing: 0 }
+    for (const { bounds, configuration } of this.#levels.values()) {
+      const { queuing } = configuration
+      limits.executing += bounds.nominal
+      if (queuing) limits.waiting += queuing.queues * queuing.queueLengthMax
+    }
+    for (const phase of ['waiting', 'executing'] as const)
+      for (const ratio of Object.values(this.#kinds[phase])) ratio.setLimit(limits[phase], nowMs)
   }
 
   /** Sorted by precedence; the last route is the catch-all. */
@@ -158,28 +251,26 @@ export class FlowControl {
           'x-kubernetes-pf-flowschema-uid': schema.metadata.uid,
           'x-kubernetes-pf-prioritylevel-uid': uids.get(name) ?? '',
         }
-        return [{ schema, level, headers }]
+        return [{ schema, level, headers, series: undefined }]
       })
-    return [...routes, { schema: undefined, level: this.#levels.get('catch-all')!, headers: undefined }]
+    const level = this.#levels.get('catch-all')!
+    return [...routes, { schema: undefined, level, headers: undefined, series: undefined }]
   }
 
   #plan(nowMs: number): void {
     this.#plannedMs = nowMs
     const levels = [...this.#levels.values()]
-    const plans = planConcurrencyLimits(
+    const plan = planConcurrencyLimits(
       levels.map(level => ({
         ...level.bounds,
         isExempt: level.isExempt,
-        demand: level.demand.takePeriod(nowMs),
+        demand: level.takeDemand(nowMs),
         smoothed: level.smoothed,
       })),
       this.#seats,
     )
-    for (const [index, level] of levels.entries()) {
-      const { limit, smoothed } = plans[index]!
-      level.smoothed = smoothed
-      level.setLimit(limit)
-    }
+    this.#fairFraction = plan.fairFraction
+    for (const [index, level] of levels.entries()) level.adoptPlan(plan.levels[index]!)
   }
 }
 
@@ -199,35 +290,15 @@ interface Route {
   readonly schema: Stored<FlowSchema> | undefined
   readonly level: PriorityLevel
   readonly headers: Readonly<Record<string, string>> | undefined
+  /** Set by the first request. */
+  series: FlowSeries | undefined
 }
+
+type RequestPhase = 'waiting' | 'executing'
 
 interface UserRoute {
   readonly route: Route
   readonly rules: readonly PolicyRulesWithSubjects[]
-}
-
-interface Wanted {
-  readonly level: PriorityLevel
-  readonly seats: number
-  readonly flow: string
-}
-
-/** Releases the seat when the response is ready, without delaying the response. */
-function serve(
-  level: PriorityLevel,
-  seat: OccupiedSeats,
-  run: () => Promise<ApiResponse>,
-): Promise<ApiResponse> {
-  const finish = (): void => level.finish(seat)
-  let response: Promise<ApiResponse>
-  try {
-    response = run()
-  } catch (error) {
-    finish()
-    throw error
-  }
-  response.then(finish, finish)
-  return response
 }
 
 /**

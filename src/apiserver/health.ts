@@ -2,7 +2,9 @@
  * The `/healthz`, `/livez` and `/readyz` endpoints, with Kubernetes' response texts. Responses do not
  * disclose the reason of a failure; it is logged.
  */
-import { quote } from '#/api/text/quote.ts'
+import { checkReport, excludedChecks, healthReport, type HealthReport } from '#/api/health-report.ts'
+import { HealthCheckMetrics } from '#/base/health-check-metrics.ts'
+import { MetricsRegistry } from '#/base/metrics.ts'
 import type { Clock, Log } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { ApiResponse } from './request.ts'
@@ -30,6 +32,9 @@ export class Health {
   readonly #checkTimeoutMs: number
   readonly #checks: HealthCheck[]
   #isStopping = false
+  /** Results of the checks, for `/metrics/slis`. */
+  readonly slis = new MetricsRegistry()
+  readonly #metrics = new HealthCheckMetrics(this.slis)
 
   constructor({ clock, log, checkTimeoutMs = 2_000 }: HealthOptions) {
     this.#clock = clock
@@ -66,35 +71,24 @@ export class Health {
   }
 
   async #one(check: HealthCheck): Promise<ApiResponse> {
-    const failure = await this.#run(check)
-    if (failure === undefined) return answer(200, 'ok')
-    return answer(500, `internal server error: ${failure.message}\n`)
+    return answer(checkReport((await this.#run(check))?.message))
   }
 
   async #all(endpoint: string, checks: readonly HealthCheck[], query: URLSearchParams): Promise<ApiResponse> {
-    const excluded = new Set(query.getAll('exclude'))
-    const failed: string[] = []
-    const lines = await Promise.all(
+    const excluded = excludedChecks(query)
+    const results = await Promise.all(
       checks.map(async check => {
-        if (excluded.has(check.name)) return `[+]${check.name} excluded: ok\n`
-        const failure = await this.#run(check)
-        if (failure === undefined) return `[+]${check.name} ok\n`
-        failed.push(check.name)
-        this.#log.warn(`${endpoint} ${check.name}`, 'health check failed', {
-          endpoint,
-          check: check.name,
-          error: failure,
-        })
-        return `[-]${check.name} failed: reason withheld\n`
+        const { name } = check
+        if (excluded.has(name)) return { name, isPassed: true }
+        const error = await this.#run(check)
+        const isPassed = error === undefined
+        this.#metrics.observe(endpoint, name, isPassed)
+        if (!isPassed)
+          this.#log.warn(`${endpoint} ${name}`, 'Health check failed', { endpoint, check: name, error })
+        return { name, isPassed }
       }),
     )
-    const unknown = [...excluded].filter(name => checks.every(check => check.name !== name)).sort()
-    if (unknown.length > 0) {
-      const names = unknown.map(quote).join(',')
-      lines.push(`warn: some health checks cannot be excluded: no matches for ${names}\n`)
-    }
-    if (failed.length > 0) return answer(500, `${lines.join('')}${endpoint} check failed\n`)
-    return answer(200, query.has('verbose') ? `${lines.join('')}${endpoint} check passed\n` : 'ok')
+    return answer(healthReport(endpoint, results, query))
   }
 
   async #run({ check }: HealthCheck): Promise<Error | undefined> {
@@ -111,7 +105,7 @@ export class Health {
   }
 }
 
-function answer(status: number, text: string): ApiResponse {
+function answer({ status, text }: HealthReport): ApiResponse {
   return {
     status,
     headers: { 'x-content-type-options': 'nosniff' },

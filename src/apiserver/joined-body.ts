@@ -5,14 +5,16 @@
  */
 import type { Clock } from '#/platform/platform.ts'
 import { TimeSlices } from '#/platform/time-slices.ts'
-import type { ListItemsCache, SharedList } from './registry/list-items-cache.ts'
+import { deflatePart, gzipParts } from './gzip.ts'
+import { batchOf, joinBatch } from './piece-batch.ts'
+import type { ListItemsCache, SharedItems, SharedList } from './registry/list-items-cache.ts'
 import type { StoredObject } from './registry/stored-object.ts'
-import type { ValueBody } from './request.ts'
+import type { GzipBody, Piece, PieceBatch, ValueBody } from './request.ts'
 
 export interface ListFrame {
   readonly start: Uint8Array
   /** Pieces of one object, with separators. */
-  readonly item: (stored: StoredObject, index: number) => readonly Uint8Array[]
+  readonly item: (stored: StoredObject, index: number) => readonly Piece[]
   readonly end: Uint8Array
 }
 
@@ -28,14 +30,21 @@ export interface JoinedBodyOptions {
   readonly prepare?: (stored: StoredObject) => void
   readonly frame: () => ListFrame
   /** Set if the items of the list may be shared with other requests. */
-  readonly shared?: { readonly cache: ListItemsCache; readonly list: SharedList } | undefined
+  readonly shared?: ShareOptions | undefined
+}
+
+interface ShareOptions {
+  readonly cache: ListItemsCache
+  readonly list: SharedList
 }
 
 export class JoinedBody implements ValueBody {
   readonly type = 'value'
   readonly mediaType: string
   /** Undefined for a small list. */
-  readonly pieces: (() => AsyncIterable<Uint8Array>) | undefined
+  readonly batches: (() => AsyncIterable<PieceBatch>) | undefined
+  /** Present only for large lists that may be shared. */
+  readonly gzip: (() => Promise<GzipBody | undefined>) | undefined
   readonly #options: JoinedBodyOptions
 
   constructor(options: JoinedBodyOptions) {
@@ -43,7 +52,10 @@ export class JoinedBody implements ValueBody {
     this.mediaType = options.mediaType
     let sizeBytes = 0
     for (const stored of options.objects) sizeBytes += stored.readableBytes
-    if (sizeBytes >= largeBytesMin) this.pieces = () => this.#pieces(sizeBytes)
+    if (sizeBytes < largeBytesMin) return
+    this.batches = () => this.#batches(sizeBytes)
+    const { shared } = options
+    if (shared) this.gzip = () => this.#gzip(shared, sizeBytes)
   }
 
   get value(): unknown {
@@ -54,78 +66,75 @@ export class JoinedBody implements ValueBody {
     const { objects, prepare, frame } = this.#options
     if (prepare) objects.forEach(prepare)
     const { start, item, end } = frame()
-    const blocks = new Blocks()
-    for (const [index, stored] of objects.entries()) blocks.add(item(stored, index))
-    blocks.finish()
-    return [start, ...blocks.take(), end]
+    const items = new GrowingBatch()
+    for (const [index, stored] of objects.entries()) items.add(item(stored, index))
+    return [start, joinBatch(items), end]
   }
 
-  async *#pieces(sizeBytes: number): AsyncGenerator<Uint8Array, void, undefined> {
+  async *#batches(sizeBytes: number): AsyncGenerator<PieceBatch, void, undefined> {
     const { clock, objects, prepare, frame, shared } = this.#options
-    const slices = new TimeSlices(clock)
+    const slices = new TimeSlices(clock, 'encode list')
     for (const stored of prepare ? objects : []) {
       prepare?.(stored)
       const pause = slices.pause()
       if (pause) await pause
     }
     const { start, item, end } = frame()
-    yield start
-    const items = (): AsyncGenerator<Uint8Array, void, undefined> => this.#items(item)
-    const isShared = shared !== undefined && shared.cache.isCacheable(sizeBytes)
-    yield* isShared ? await shared.cache.share(shared.list, () => Array.fromAsync(items())) : items()
-    yield end
+    yield batchOf(start)
+    const items = (): AsyncGenerator<PieceBatch, void, undefined> => this.#items(item)
+    if (shared?.cache.isWorthCaching(shared.list, sizeBytes)) {
+      const encode = async (): Promise<SharedItems> => ({ pieces: await Array.fromAsync(items(), joinBatch) })
+      const { pieces } = await shared.cache.share(shared.list, encode)
+      yield* pieces.map(batchOf)
+    } else {
+      yield* items()
+    }
+    yield batchOf(end)
   }
 
-  async *#items(item: ListFrame['item']): AsyncGenerator<Uint8Array, void, undefined> {
+  async #gzip({ cache, list }: ShareOptions, sizeBytes: number): Promise<GzipBody | undefined> {
+    const deflated = { ...list, form: `${list.form} deflated` }
+    if (!cache.isWorthCaching(deflated, sizeBytes)) return undefined
+    const { start, item, end } = this.#options.frame()
+    const parts = await Promise.all([
+      deflatePart([batchOf(start)]),
+      cache.share(deflated, () => deflatePart(this.#items(item))),
+      deflatePart([batchOf(end)]),
+    ])
+    return { pieces: gzipParts(parts), sizeBytes: parts.reduce((sum, part) => sum + part.sizeBytes, 0) }
+  }
+
+  async *#items(item: ListFrame['item']): AsyncGenerator<PieceBatch, void, undefined> {
     const { clock, objects } = this.#options
-    const slices = new TimeSlices(clock)
-    const blocks = new Blocks()
+    const slices = new TimeSlices(clock, 'encode list')
+    let batch = new GrowingBatch()
     for (const [index, stored] of objects.entries()) {
-      blocks.add(item(stored, index))
-      yield* blocks.take()
+      batch.add(item(stored, index))
+      if (batch.sizeBytes >= batchBytesMin) {
+        yield batch
+        batch = new GrowingBatch()
+      }
       const pause = slices.pause()
       if (pause) await pause
     }
-    blocks.finish()
-    yield* blocks.take()
+    if (batch.sizeBytes > 0) yield batch
   }
 }
 
 /** Smaller lists are encoded at once. Larger ones are also those that are compressed. */
 const largeBytesMin = 128 * 1024
 
-/** Joins small pieces into large blocks, because each piece has a cost in the transport. */
-class Blocks {
-  #finished: Uint8Array[] = []
-  #block = Buffer.allocUnsafe(0)
-  #used = 0
+/** Items are collected until they are this large, because each write has a cost in the transport. */
+const batchBytesMin = 192 * 1024
 
-  add(pieces: readonly Uint8Array[]): void {
+class GrowingBatch implements PieceBatch {
+  readonly pieces: Piece[] = []
+  sizeBytes = 0
+
+  add(pieces: readonly Piece[]): void {
     for (const piece of pieces) {
-      if (this.#used + piece.length > this.#block.length) {
-        this.finish()
-        this.#block = Buffer.allocUnsafe(Math.max(blockBytes, piece.length))
-      }
-      this.#block.set(piece, this.#used)
-      this.#used += piece.length
+      this.pieces.push(piece)
+      this.sizeBytes += piece.length
     }
   }
-
-  finish(): void {
-    if (this.#used > 0) this.#finished.push(this.#block.subarray(0, this.#used))
-    this.#block = Buffer.allocUnsafe(0)
-    this.#used = 0
-  }
-
-  /** The finished blocks. */
-  take(): readonly Uint8Array[] {
-    if (this.#finished.length === 0) return none
-    const taken = this.#finished
-    this.#finished = []
-    return taken
-  }
 }
-
-const none: readonly Uint8Array[] = []
-
-const blockBytes = 256 * 1024

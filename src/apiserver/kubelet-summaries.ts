@@ -4,12 +4,14 @@
  */
 import { readAll } from '#/base/read-all.ts'
 import { LruMap } from '#/base/lru-map.ts'
+import { simulatedPodUsage, simulatedUsage, sumOfUsage } from '#/api/core/simulated-usage.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Clock, Log } from '#/platform/platform.ts'
 import { readSummary, type KubeletSummary } from './kubelet-summaries/read-summary.ts'
 import type { Kubelets } from './kubelets.ts'
 
 export type { KubeletSummary, ResourceUse } from './kubelet-summaries/read-summary.ts'
-export { simulatedSummary } from './kubelet-summaries/simulated-summary.ts'
 
 export interface KubeletSummariesOptions {
   readonly kubelets: Kubelets
@@ -86,3 +88,11 @@ export class KubeletSummaries {
 }
 
 type Answer = KubeletSummary | undefined
+
+/** Summary of a simulated node. */
+export function simulatedSummary(running: readonly Stored<Pod>[]): KubeletSummary {
+  return {
+    node: sumOfUsage(running.map(simulatedPodUsage)),
+    pods: new Map(running.map(pod => [pod.metadata.uid, simulatedUsage(pod)])),
+  }
+}

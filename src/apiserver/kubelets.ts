@@ -1,6 +1,6 @@
 /**
  * Connections from the API server to kubelets, for logs, exec and other node APIs. The address comes from the
- * node status; both sides authenticate with cluster certificates.
+ * node status; this server authenticates with a client certificate.
  */
 import { messageOf } from '#/base/message-of.ts'
 import { notFound } from '#/api/errors.ts'
@@ -22,6 +22,13 @@ export interface KubeletAccess {
    * because it may be renewed.
    */
   readonly tls: () => HttpClientTls
+  /**
+   * True if the CA has signed the serving certificates of all kubelets. Otherwise only those of k8ts are
+   * verified: other kubelets sign their own by default.
+   */
+  readonly verifiesAll?: boolean
+  /** The client of a simulated node in this process; undefined for other nodes. */
+  readonly simulated?: (nodeName: string) => HttpClient | undefined
 }
 
 export interface KubeletConnection extends KubeletLocation {
@@ -45,7 +52,11 @@ export class Kubelets implements AsyncDisposable {
 
   /** Throws ApiError if the node does not exist or its status has no kubelet address. */
   async of(nodeName: string): Promise<KubeletConnection> {
-    const location = await this.#locate(nodeName)
+    const node = await this.#node(nodeName)
+    const simulated = this.#simulated(node)
+    if (simulated !== undefined) return simulated
+    const location = locationOf(node)
+    if (this.#access.verifiesAll !== true && !isOwnKubelet(node)) return this.#unverifiedAt(location)
     const { tls } = this.#currentIdentity()
     const origin = originOf('https', location.host, location.port)
     return { ...location, client: this.#clients.of(origin, tls) }
@@ -53,7 +64,17 @@ export class Kubelets implements AsyncDisposable {
 
   /** Skips verification of the kubelet's serving certificate. */
   async ofUnverified(nodeName: string): Promise<KubeletConnection> {
-    const location = await this.#locate(nodeName)
+    const node = await this.#node(nodeName)
+    return this.#simulated(node) ?? this.#unverifiedAt(locationOf(node))
+  }
+
+  /** Simulated nodes have no port. */
+  #simulated({ metadata, status }: Stored<Node>): KubeletConnection | undefined {
+    const client = this.#access.simulated?.(metadata.name)
+    return client && { host: status?.addresses?.[0]?.address ?? metadata.name, port: 10_250, client }
+  }
+
+  #unverifiedAt(location: KubeletLocation): KubeletConnection {
     const { unverified } = this.#currentIdentity()
     const origin = originOf('https', location.host, location.port)
     return { ...location, client: this.#unverified.of(origin, unverified) }
@@ -63,14 +84,10 @@ export class Kubelets implements AsyncDisposable {
     await Promise.all([this.#clients[Symbol.asyncDispose](), this.#unverified[Symbol.asyncDispose]()])
   }
 
-  async #locate(nodeName: string): Promise<KubeletLocation> {
+  async #node(nodeName: string): Promise<Stored<Node>> {
     const stored = await getStoredObject(this.#registry, keyOf(nodes, '', nodeName))
     if (stored === undefined) throw notFound({ group: '', kind: 'nodes', name: nodeName })
-    try {
-      return locateKubelet(stored.object as Stored<Node>)
-    } catch (error) {
-      throw upstreamError(messageOf(error))
-    }
+    return stored.object as Stored<Node>
   }
 
   #currentIdentity(): Identity {
@@ -80,6 +97,19 @@ export class Kubelets implements AsyncDisposable {
     }
     return this.#identity
   }
+}
+
+function locationOf(node: Stored<Node>): KubeletLocation {
+  try {
+    return locateKubelet(node)
+  } catch (error) {
+    throw upstreamError(messageOf(error))
+  }
+}
+
+/** The serving certificates of k8ts' own kubelets are signed by the cluster's CA. */
+function isOwnKubelet({ status }: Stored<Node>): boolean {
+  return status?.nodeInfo?.kubeletVersion?.includes('+k8ts') === true
 }
 
 interface Identity {

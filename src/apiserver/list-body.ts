@@ -1,19 +1,22 @@
 /** Response bodies of lists in all formats. The cached encodings of the objects are joined. */
+import { encodedObject } from '#/api/encoded-object.ts'
 import type { JsonObject } from '#/api/text/json-object.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { protobufListFrame } from '#/api/protobuf.ts'
 import { apiVersionOf, isCustomKind } from '#/api/resource.ts'
 import { JoinedBody, type ListFrame } from './joined-body.ts'
-import { comma, jsonFrame, textFrame } from './list-frames.ts'
+import { jsonFrame, textFrame } from './list-frames.ts'
 import { mediaTypes } from './negotiation.ts'
-import type { ListItemsCache, WholeList } from './registry/list-items-cache.ts'
+import { goTypeOf, notTransformable } from './object-body.ts'
+import type { ListItemsCache, ListRange } from './registry/list-items-cache.ts'
 import type { StoredObject } from './registry/stored-object.ts'
 import type { ValueBody } from './request.ts'
-import { tableBody, type TableRequest } from './table.ts'
+import { Table, type TableRequest } from './table.ts'
 import type { View } from './view.ts'
 
 export interface ListMeta {
-  readonly resourceVersion: string
+  /** Absent in the Table of an object that is not stored. */
+  readonly resourceVersion?: string
   readonly continue?: string
   readonly remainingItemCount?: number
 }
@@ -25,14 +28,22 @@ export interface ListContent {
 
 export interface ListRequest extends TableRequest {
   readonly registry: TableRequest['registry'] & { readonly cache: { readonly listItems: ListItemsCache } }
-  readonly whole?: WholeList | undefined
+  /** Identifies the content, unless it was selected. */
+  readonly range?: ListRange | undefined
 }
 
 export function listBody(view: View, content: ListContent, request: ListRequest): ValueBody {
   const { objects, meta } = content
   const { format, transform, pretty } = view.negotiated
-  if (transform?.kind === 'Table') return tableBody(view, content, request)
-  const { registry, whole } = request
+  if (transform?.kind === 'Table') return new Table(view, request).body(content)
+  if (transform?.kind === 'PartialObjectMetadata') {
+    const { resource } = view
+    const type = isCustomKind(resource)
+      ? '*unstructured.UnstructuredList'
+      : goTypeOf(resource, resource.listKind ?? '')
+    throw notTransformable(view, `is a list (${type})`)
+  }
+  const { registry, range } = request
   const head = headOf(view, meta)
   const isPlain = format === 'json' && !pretty
   const isProtobuf = format === 'protobuf'
@@ -50,7 +61,7 @@ export function listBody(view: View, content: ListContent, request: ListRequest)
       return textFrame({ head: jsonOf(head), name: 'items', objects, value }, view.negotiated)
     },
     ...(isPlain &&
-      whole && { shared: { cache: registry.cache.listItems, list: { ...whole, form: view.formName } } }),
+      range && { shared: { cache: registry.cache.listItems, list: { ...range, form: view.formName } } }),
   })
 }
 
@@ -67,7 +78,10 @@ function jsonOf(head: ListHead): JsonObject {
 function headOf({ resource, negotiated: { transform } }: View, metadata: ListMeta): ListHead {
   if (transform)
     return { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${transform.version}`, metadata }
-  return { kind: resource.listKind ?? `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata }
+  const listKind = resource.listKind ?? `${resource.kind}List`
+  // Lists of custom resources have an empty token at their end.
+  const meta = isCustomKind(resource) ? { continue: '', ...metadata } : metadata
+  return { kind: listKind, apiVersion: apiVersionOf(resource), metadata: meta }
 }
 
 /**
@@ -78,21 +92,26 @@ function hasKindInItems({ resource, negotiated: { transform } }: View): boolean 
 }
 
 function itemValue(view: View, stored: StoredObject): JsonValue {
-  const value = view.value(stored)
+  const value = encodedObject(view.value(stored))
   if (hasKindInItems(view)) return value as unknown as JsonValue
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = value
   return rest as unknown as JsonValue
 }
 
 function plainFrame(view: View, head: ListHead): ListFrame {
-  const item: ListFrame['item'] = hasKindInItems(view)
-    ? (stored, index) => (index > 0 ? [comma, view.bytes(stored)] : [view.bytes(stored)])
-    : (stored, index) => [index > 0 ? commaBrace : brace, withoutKind(view.bytes(stored))]
-  return jsonFrame({ head: jsonOf(head), name: 'items' }, item)
+  return jsonFrame({ head: jsonOf(head), name: 'items' }, plainItem(view))
 }
 
-const brace = Buffer.from('{')
-const commaBrace = Buffer.from(',{')
+function plainItem(view: View): ListFrame['item'] {
+  if (hasKindInItems(view)) return (stored, index) => [index > 0 ? ',' : '', view.bytes(stored)]
+  const startOf = (index: number): string => (index > 0 ? ',{' : '{')
+  if (!view.isStored) return (stored, index) => [startOf(index), withoutKind(view.bytes(stored))]
+  return (stored, index) => {
+    const [start, rest] = stored.jsonFromMetadata
+    return [`${startOf(index)}${start}`, rest]
+  }
+}
+
 const metadataStart = Buffer.from('"metadata":{')
 
 /** The JSON after `kind` and `apiVersion`, which come first, without the opening brace. */

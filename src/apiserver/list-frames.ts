@@ -22,7 +22,7 @@ export function textFrame(frame: TextFrame, { format, pretty }: Negotiated): Lis
   if (format === 'yaml') return yamlFrame(frame)
   if (pretty) return prettyFrame(frame)
   const item = (stored: StoredObject): Uint8Array => Buffer.from(stringifyJson(frame.value(stored)))
-  return jsonFrame(frame, (stored, index) => (index > 0 ? [comma, item(stored)] : [item(stored)]))
+  return jsonFrame(frame, (stored, index) => [index > 0 ? ',' : '', item(stored)])
 }
 
 /** With pieces of each object that include the comma after the one before. */
@@ -33,8 +33,6 @@ export function jsonFrame(
   const start = Buffer.from(`${stringifyJson(head).slice(0, -1)},"${name}":[`)
   return { start, item, end: Buffer.from(']}\n') }
 }
-
-export const comma: Uint8Array = Buffer.from(',')
 
 function prettyFrame({ head, name, objects, value }: TextFrame): ListFrame {
   const item: ListFrame['item'] = (stored, index) => {

@@ -1,77 +1,144 @@
 /** The pipeline stage that records request metrics. */
 import { isApiError } from '#/api/errors.ts'
-import type { ScalarSeries, HistogramSeries } from '#/base/metrics.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { HistogramSeries } from '#/base/metrics.ts'
 import type { Clock } from '#/platform/platform.ts'
-import type { Metrics, RequestLabels, RequestSeries } from './metrics.ts'
+import type { Metrics } from './metrics.ts'
+import { RequestLabeler } from './metrics/request-labeler.ts'
+import { isLongRunning, type FilterName, type RequestSeries } from './metrics/requests.ts'
+import type { WatchEventSeries } from './metrics/watch-cache.ts'
 import { onUpgradeEnd } from './on-upgrade-end.ts'
 import type { Stage } from './pipeline.ts'
-import {
-  isConnectSubresource,
-  type ApiVerb,
-  type RequestInfo,
-  type ResourceRequestInfo,
-} from './request-info.ts'
-import type { ApiRequest, ApiResponse, StreamBody, StreamChunk, ValueBody } from './request.ts'
+import type { ResourceRequestInfo } from './request-info.ts'
+import type {
+  ApiResponse,
+  GzipBody,
+  RequestContext,
+  StreamBody,
+  StreamChunk,
+  PieceBatch,
+  ValueBody,
+} from './request.ts'
 
 export interface MeasureOptions {
   readonly metrics: Metrics
   readonly clock: Clock
-  /** Requests for resources that are not served share one label set, so that cardinality stays bounded. */
-  readonly isServed: (info: ResourceRequestInfo) => boolean
+  readonly resourceOf: (info: ResourceRequestInfo) => Resource | undefined
 }
 
-export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
+export function measure({ metrics, clock, resourceOf }: MeasureOptions): Stage {
+  const labeler = new RequestLabeler(metrics.requests, resourceOf)
   return async (context, next) => {
     const { request, info } = context
-    const labels = labelsOf(request, info, isServed)
-    const series = metrics.request(labels)
-    const running = runningFigure(metrics, series, labels.verb)
-    const startedMs = clock.monotonicMs()
-    let isRunning = true
-    const finish = (code: number): void => {
-      if (!isRunning) return
-      isRunning = false
-      running.add(-1)
-      metrics.recordResponse(labels, series, { code, seconds: (clock.monotonicMs() - startedMs) / 1_000 })
-    }
-    running.add(1)
+    const series = labeler.seriesOf(request, info)
+    const figures = new RequestFigures({ metrics, series, clock }, context)
     try {
       const response = await next(context)
       if (response.body?.type === 'stream') {
         // The client may disconnect before the stream is read.
-        request.signal.addEventListener('abort', () => finish(response.status), { once: true })
-        return measureStream(response, response.body, { events: metrics.watchEvents(labels), finish })
+        request.signal.addEventListener('abort', () => figures.finish(response.status), { once: true })
+        const { labels } = series
+        const watch = labels.verb === 'WATCH' ? metrics.watchCache.events(labels) : undefined
+        return measureStream(response, response.body, { figures, watch })
       }
       if (response.body?.type === 'upgrade') {
-        return { ...response, body: onUpgradeEnd(response.body, () => finish(response.status)) }
+        return { ...response, body: onUpgradeEnd(response.body, () => figures.finish(response.status)) }
       }
-      finish(response.status)
-      if (response.body === undefined) return response
+      figures.finish(response.status)
+      if (response.body === undefined || series.sizes === undefined) return response
       return { ...response, body: new MeasuredBody(response.body, series.sizes) }
     } catch (error) {
-      finish(isApiError(error) ? error.code : 500)
+      figures.finish(isApiError(error) ? error.code : 500)
       throw error
     }
   }
 }
 
-function runningFigure({ inFlight }: Metrics, { running }: RequestSeries, verb: string): ScalarSeries {
-  if (verb === 'WATCH' || verb === 'CONNECT') return running
-  return verb === 'GET' || verb === 'LIST' || verb === 'HEAD' ? inFlight.readOnly : inFlight.mutating
+/** Observes the time between the end of the previous measured stage and the end of this one. */
+export function measureFilter(metrics: Metrics, clock: Clock, name: FilterName): Stage {
+  const series = metrics.requests.filter(name)
+  return (context, next) => {
+    const nowMs = clock.monotonicMs()
+    series.observe((nowMs - context.stageStartedMs) / 1_000)
+    context.stageStartedMs = nowMs
+    return next(context)
+  }
 }
+
+interface RequestParts {
+  readonly metrics: Metrics
+  readonly series: RequestSeries
+  readonly clock: Clock
+}
+
+/** The figures of one request, from its arrival to its end. */
+class RequestFigures {
+  readonly #parts: RequestParts
+  readonly #context: RequestContext
+  readonly #startedMs: number
+  #isRunning = true
+
+  constructor(parts: RequestParts, context: RequestContext) {
+    this.#parts = parts
+    this.#context = context
+    this.#startedMs = parts.clock.monotonicMs()
+    context.stageStartedMs = this.#startedMs
+    this.#addRunning(1, this.#startedMs)
+  }
+
+  finish(code: number): void {
+    if (!this.#isRunning) return
+    this.#isRunning = false
+    const { metrics, series, clock } = this.#parts
+    const { requests } = metrics
+    const { request, user, excludedMs, isTerminated } = this.#context
+    const nowMs = clock.monotonicMs()
+    this.#addRunning(-1, nowMs)
+    const seconds = (nowMs - this.#startedMs) / 1_000
+    requests.recordResponse(series, { code, seconds, excludedSeconds: excludedMs / 1_000 })
+    if (isTerminated) requests.recordTermination(series, code)
+    if (request.signal.aborted && series.running === undefined) requests.recordAbort(series)
+    if (user.username === apiServerUser) requests.recordSelfRequest(series)
+    if (isWrite(series)) requests.fieldValidation(fieldValidationOf(request.query)).observe(seconds)
+  }
+
+  #addRunning(amount: 1 | -1, nowMs: number): void {
+    const { metrics, series } = this.#parts
+    const { verb } = series.labels
+    if (isLongRunning(verb)) series.running?.add(amount)
+    else if (verb === 'GET' || verb === 'LIST') metrics.requests.inFlight.readOnly.add(amount, nowMs)
+    else metrics.requests.inFlight.mutating.add(amount, nowMs)
+  }
+}
+
+const apiServerUser = 'system:apiserver'
+
+function isWrite({ labels: { verb } }: RequestSeries): boolean {
+  return verb === 'POST' || verb === 'PUT' || verb === 'PATCH' || verb === 'APPLY'
+}
+
+function fieldValidationOf(query: URLSearchParams): string {
+  const parameter = query.get('fieldValidation')
+  if (parameter === null) return ''
+  return fieldValidations.has(parameter) ? parameter : 'invalid'
+}
+
+const fieldValidations: ReadonlySet<string> = new Set(['Ignore', 'Warn', 'Strict'])
 
 /** Observes the response size when the bytes are produced. */
 class MeasuredBody implements ValueBody {
   readonly type = 'value'
   readonly #body: ValueBody
   readonly #sizes: HistogramSeries
-  readonly pieces: ValueBody['pieces']
+  readonly batches: ValueBody['batches']
+  readonly gzip: ValueBody['gzip']
 
   constructor(body: ValueBody, sizes: HistogramSeries) {
     this.#body = body
     this.#sizes = sizes
-    const { pieces } = body
-    if (pieces) this.pieces = () => this.#measured(pieces())
+    const { batches, gzip } = body
+    if (batches) this.batches = () => this.#measured(batches())
+    if (gzip) this.gzip = () => this.#measuredGzip(gzip)
   }
 
   get mediaType(): string {
@@ -90,115 +157,43 @@ class MeasuredBody implements ValueBody {
     return pieces
   }
 
-  async *#measured(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  async #measuredGzip(gzip: () => Promise<GzipBody | undefined>): Promise<GzipBody | undefined> {
+    const compressed = await gzip()
+    if (compressed) this.#sizes.observe(compressed.sizeBytes)
+    return compressed
+  }
+
+  async *#measured(batches: AsyncIterable<PieceBatch>): AsyncGenerator<PieceBatch, void, undefined> {
     let sizeBytes = 0
-    for await (const piece of pieces) {
-      sizeBytes += piece.length
-      yield piece
+    for await (const batch of batches) {
+      sizeBytes += batch.sizeBytes
+      yield batch
     }
     this.#sizes.observe(sizeBytes)
   }
 }
 
-interface StreamFigures {
-  readonly events: ScalarSeries
-  readonly finish: (code: number) => void
-}
-
 /** A streaming request is counted as running until the stream ends. */
-function measureStream(response: ApiResponse, body: StreamBody, figures: StreamFigures): ApiResponse {
-  const { events, finish } = figures
+function measureStream(
+  response: ApiResponse,
+  body: StreamBody,
+  { figures, watch }: { readonly figures: RequestFigures; readonly watch: WatchEventSeries | undefined },
+): ApiResponse {
   const chunks = async function* (): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     try {
       for await (const batch of body.chunks) {
-        events.add(batch.length)
+        watch?.total.add(batch.length)
         yield batch
       }
     } finally {
-      finish(response.status)
+      figures.finish(response.status)
     }
   }
-  return { ...response, body: { ...body, chunks: chunks() } }
-}
-
-const verbs: Readonly<Record<ApiVerb, string>> = {
-  get: 'GET',
-  list: 'LIST',
-  watch: 'WATCH',
-  create: 'POST',
-  update: 'PUT',
-  patch: 'PATCH',
-  delete: 'DELETE',
-  deletecollection: 'DELETECOLLECTION',
-  options: 'OPTIONS',
-}
-
-/** Paths with their own label value. */
-const knownPaths: ReadonlySet<string> = new Set([
-  'api',
-  'apis',
-  'healthz',
-  'livez',
-  'metrics',
-  'openapi',
-  'readyz',
-  'version',
-])
-const knownMethods: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
-
-function labelsOf(
-  request: ApiRequest,
-  info: RequestInfo,
-  isServed: (info: ResourceRequestInfo) => boolean,
-): RequestLabels {
-  if (!info.isResource || !isServed(info)) return { ...nothing, ...pathLabels(request, info) }
-  const { group, version, resource, subresource } = info
-  return {
-    verb: verbOf(request, info),
-    group,
-    version,
-    resource,
-    subresource,
-    scope: scopeOf(info),
-    // Avoids parsing the query of GET requests, which have no dryRun.
-    dryRun: request.method === 'GET' ? '' : dryRunOf(request),
+  if (watch === undefined) return { ...response, body: { ...body, chunks: chunks() } }
+  let sizes: HistogramSeries | undefined
+  const onSent = (sizeBytes: number): void => {
+    sizes ??= watch.sizes()
+    sizes.observe(sizeBytes)
   }
-}
-
-const nothing: RequestLabels = {
-  verb: 'OTHER',
-  group: '',
-  version: '',
-  resource: '',
-  subresource: '',
-  scope: '',
-  dryRun: '',
-}
-
-function pathLabels(
-  { method }: ApiRequest,
-  { path, isResource }: RequestInfo,
-): Pick<RequestLabels, 'verb' | 'subresource'> {
-  const [, first = ''] = path.split('/', 2)
-  return {
-    verb: knownMethods.has(method) ? method : nothing.verb,
-    subresource: !isResource && knownPaths.has(first) ? `/${first}` : '',
-  }
-}
-
-function verbOf(request: ApiRequest, info: ResourceRequestInfo): string {
-  if (isConnectSubresource(info)) return 'CONNECT'
-  const { verb } = info
-  const isApply = verb === 'patch' && request.headers['content-type']?.startsWith('application/apply-patch+')
-  return isApply ? 'APPLY' : verbs[verb]
-}
-
-function scopeOf({ name, verb, namespace }: ResourceRequestInfo): RequestLabels['scope'] {
-  if (name !== '' || verb === 'create') return 'resource'
-  return namespace === '' ? 'cluster' : 'namespace'
-}
-
-function dryRunOf({ query }: ApiRequest): string {
-  const asked = query.getAll('dryRun')
-  return asked.length === 0 ? '' : asked.every(value => value === 'All') ? 'All' : 'invalid'
+  return { ...response, body: { ...body, chunks: chunks(), onSent } }
 }

@@ -8,7 +8,12 @@ const mergePatch = { 'content-type': 'application/merge-patch+json' }
 
 test('writes that need memory are rejected while it is short, deletions and small updates are not', async t => {
   let isShort = false
-  const memory = { heapBytesMax: 2 ** 30, isNearlyExhausted: () => isShort }
+  const memory = {
+    heapBytesMax: 2 ** 30,
+    residentBytesMax: 2 ** 32,
+    isNearlyExhausted: () => isShort,
+    onIdle: () => undefined,
+  }
   const { request } = await startTestServer(t, undefined, { memory })
   const code = async (...parameters: Parameters<typeof request>): Promise<number> =>
     (await request(...parameters)).code

@@ -24,6 +24,12 @@ export const mediaTypes: Readonly<Record<Format, string>> = {
   protobuf: 'application/vnd.kubernetes.protobuf',
 }
 
+/** Formats of watches. */
+export const streamMediaTypes: readonly string[] = [
+  `${mediaTypes.json};stream=watch`,
+  `${mediaTypes.protobuf};stream=watch`,
+]
+
 /** Throws ApiError 406. */
 export function negotiate(
   accept: string | undefined,
@@ -41,7 +47,7 @@ export function negotiate(
 export function withoutProtobuf(accept: string | undefined): string | undefined {
   if (accept === undefined || !accept.includes('protobuf')) return accept
   const isKept = ({ name, parameters }: MediaRange) => name !== mediaTypes.protobuf || parameters.has('as')
-  return keepRanges(accept, isKept, [mediaTypes.json, mediaTypes.yaml])
+  return keepRanges(accept, isKept)
 }
 
 /**
@@ -49,16 +55,12 @@ export function withoutProtobuf(accept: string | undefined): string | undefined 
  */
 export function withoutTables(accept: string | undefined): string | undefined {
   if (accept === undefined || !accept.includes('Table')) return accept
-  return keepRanges(accept, ({ parameters }) => parameters.get('as') !== 'Table', Object.values(mediaTypes))
+  return keepRanges(accept, ({ parameters }) => parameters.get('as') !== 'Table')
 }
 
-function keepRanges(
-  accept: string,
-  isKept: (range: MediaRange) => boolean,
-  offered: readonly string[],
-): string {
+function keepRanges(accept: string, isKept: (range: MediaRange) => boolean): string {
   const kept = accept.split(',').filter(text => isKept(parseRange(text)))
-  if (kept.length === 0) throw notAcceptable(offered)
+  if (kept.length === 0) throw notAcceptable(Object.values(mediaTypes))
   return kept.join(',')
 }
 
@@ -111,8 +113,14 @@ export interface MediaRange {
 /** Accepted media ranges, most preferred first. */
 export function acceptedRanges(accept: string): readonly MediaRange[] {
   const ranges = accept.slice(0, acceptCharactersMax).split(',').map(parseRange)
-  // The sort is stable: ranges of equal quality keep the client's order.
-  return ranges.filter(range => range.quality > 0).sort((left, right) => right.quality - left.quality)
+  // The sort is stable: equally specific ranges of equal quality keep the client's order.
+  return ranges
+    .filter(range => range.quality > 0)
+    .sort((left, right) => right.quality - left.quality || wildcardsIn(left) - wildcardsIn(right))
+}
+
+function wildcardsIn({ name }: MediaRange): number {
+  return name.startsWith('*/') ? 2 : name.endsWith('/*') ? 1 : 0
 }
 
 function parseRange(text: string): MediaRange {
@@ -138,8 +146,11 @@ const wildcards: ReadonlySet<string> = new Set(['*/*', 'application/*'])
 function offer({ name, parameters }: MediaRange): Choice | undefined {
   const format = wildcards.has(name) ? 'json' : formatsByName.get(name)
   if (format === undefined) return undefined
+  const stream = parameters.get('stream') ?? ''
+  if (stream !== '' && (stream !== 'watch' || format === 'yaml')) return undefined
   const kind = parameters.get('as')
-  if (kind === undefined) return { format, transform: undefined }
+  const isPlain = kind === undefined && !parameters.has('g') && !parameters.has('v')
+  if (isPlain) return { format, transform: undefined }
   const version = parameters.get('v')
   if (parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) return undefined
   // Table has no protobuf encoding.
@@ -157,6 +168,6 @@ function mediaRangeName(text: string): string {
 /** Pretty-prints by default for browsers, curl and wget. */
 function wantsPretty(query: URLSearchParams, userAgent: string | undefined): boolean {
   const asked = query.get('pretty')
-  if (asked !== null) return asked !== '0' && asked.toLowerCase() !== 'false'
-  return userAgent !== undefined && /^(?:curl|Wget|Mozilla)\//.test(userAgent)
+  if (asked) return /^(?:1|t|T|TRUE|true|True)$/.test(asked)
+  return userAgent !== undefined && /^(?:curl|Wget|Mozilla\/5\.0)/.test(userAgent)
 }

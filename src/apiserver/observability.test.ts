@@ -53,11 +53,12 @@ test('a running server applies all stages to health and metrics', async t => {
   })
   const bob = { 'impersonate-user': 'bob' }
   assert.equal((await send('GET', '/readyz')).code, 200)
-  assert.equal((await send('GET', '/metrics', undefined, bob)).code, 403)
+  const refused = await send('GET', '/metrics', undefined, bob)
+  assert.deepEqual([refused.code, refused.headers?.['x-content-type-options']], [403, 'nosniff'])
   const { text } = await send('GET', '/metrics')
-  const total = /^apiserver_request_total\{.*subresource="\/(.*?)",.*code="(.*)"\} (.*)$/gmu
+  const total = /^apiserver_request_total\{code="(.*?)",.*subresource="\/(.*?)",.*\} (.*)$/gmu
   assert.deepEqual(
-    Array.from(text.matchAll(total), ([, path, code, count]) => `${path} ${code} ${count}`),
+    Array.from(text.matchAll(total), ([, code, path, count]) => `${path} ${code} ${count}`),
     ['readyz 200 1', 'metrics 403 1'],
   )
 })

@@ -1,8 +1,8 @@
 /**
- * The pipeline stage that serves `/healthz`, `/livez`, `/readyz`, `/metrics` and `/debug/`, and the pipeline
- * that serves them while the API server is starting.
+ * The pipeline stage that serves health, metrics, `/statusz`, `/flagz` and `/debug/`, and the pipeline that serves them
+ * while the API server is starting.
  */
-import { apiError, serviceUnavailable } from '#/api/errors.ts'
+import { serviceUnavailable } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Audit } from './audit.ts'
 import { authenticationByCertificate } from './authn.ts'
@@ -10,8 +10,8 @@ import type { ClientCertificatesOptions } from './authn/client-certificates.ts'
 import { privilegedGroupAuthorizer } from './authz/always.ts'
 import { allowed, type Authorizer } from './authz/authorizer.ts'
 import type { Health } from './health.ts'
-import type { Metrics } from './metrics.ts'
-import { pipeline, type Handle, type Stage } from './pipeline.ts'
+import { expositionResponse, type Metrics } from './metrics.ts'
+import { PathNotFoundError, pipeline, type Handle, type Stage } from './pipeline.ts'
 import type { ApiRequest, ApiResponse } from './request.ts'
 import { authenticate, authorize } from './stages.ts'
 
@@ -20,7 +20,11 @@ export interface ObservabilityOptions {
   readonly metrics: Metrics
   /** Content of a path under `/debug/`; undefined if the path is unknown. */
   readonly debug?: (path: string) => object | undefined
+  /** Further pages; undefined for paths that are not theirs. */
+  readonly pages?: readonly DebugPage[]
 }
+
+export type DebugPage = (request: ApiRequest) => ApiResponse | undefined | Promise<ApiResponse | undefined>
 
 export function observability(options: ObservabilityOptions): Stage {
   return (context, next) =>
@@ -29,16 +33,22 @@ export function observability(options: ObservabilityOptions): Stage {
       : next(context)
 }
 
-const observed = /^\/(?:metrics$|debug\/|(?:healthz|livez|readyz)(?:\/|$))/
+const observed = /^\/(?:metrics$|metrics\/slis$|statusz$|flagz$|debug\/|(?:healthz|livez|readyz)(?:\/|$))/
 
 async function answer(
-  { health, metrics, debug }: ObservabilityOptions,
-  { path, query }: ApiRequest,
+  { health, metrics, debug, pages = [] }: ObservabilityOptions,
+  request: ApiRequest,
 ): Promise<ApiResponse> {
-  if (path === '/metrics') return metrics.answer()
+  const { path, query, headers } = request
+  if (path === '/metrics') return metrics.answer(headers['accept'])
+  if (path === '/metrics/slis') return expositionResponse(health.slis, headers['accept'])
+  for (const page of pages) {
+    const shown = await page(request)
+    if (shown) return shown
+  }
   const said = path.startsWith('/debug/') ? debug?.(path) : undefined
   const response = said ? jsonAnswer(said) : await health.answer(path, query)
-  if (response === undefined) throw apiError('NotFound', 'the server could not find the requested resource')
+  if (response === undefined) throw new PathNotFoundError()
   return response
 }
 

@@ -25,12 +25,63 @@ test('OpenAPI handles only its paths, and only reads', async () => {
   const check = (path: string): void => assert.equal(ask(path), undefined, path)
   check('/openapi')
   check('/openapi/v1')
+  check('/openapi/v2/')
+  check('/openapi/v3/api/v1/')
+  check('/openapi/v3/openid/v1/jwks')
   check('/openapi/v3/apis/nothing/v1')
   check('/openapi/v3/__proto__')
   check('/api')
   for (const path of ['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1']) {
     await assert.rejects(ask(path, { method: 'POST' }) ?? Promise.resolve(), { code: 405 })
   }
+})
+
+test('enumerations are declared in both versions of OpenAPI, defaults only in v3', async () => {
+  const check = async (type: string, field: string, expected: readonly [v2: object, v3: object]) => {
+    const name = `io.k8s.api.core.v1.${type}`
+    const documents = [
+      ['/openapi/v2', 'definitions'],
+      ['/openapi/v3/api/v1', 'components', 'schemas'],
+    ] as const
+    for (const [index, [url, ...keys]] of documents.entries()) {
+      const schema = (await part(url, [...keys, name, 'properties', field])) as Facts
+      const { description, ...rest } = schema
+      const given = { ...rest, values: /\n\nPossible enum values:\n([^]*)/.exec(String(description))?.[1] }
+      assert.deepEqual(given, { values: undefined, ...expected[index] }, `${url} ${type}.${field}`)
+    }
+  }
+  const protocol = {
+    type: 'string',
+    enum: ['SCTP', 'TCP', 'UDP'],
+    values: ' - `"SCTP"`\n - `"TCP"`\n - `"UDP"`',
+  }
+  await check('ContainerPort', 'protocol', [protocol, { ...protocol, default: 'TCP' }])
+  await check('ContainerPort', 'containerPort', [
+    { type: 'integer', format: 'int32' },
+    { type: 'integer', format: 'int32', default: 0 },
+  ])
+  const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
+  const items = { type: 'string', enum: modes }
+  const list = { 'type': 'array', 'x-kubernetes-list-type': 'atomic' }
+  await check('PersistentVolumeClaimSpec', 'accessModes', [
+    { ...list, items },
+    { ...list, items: { ...items, default: '' } },
+  ])
+  await check('Pod', 'spec', [
+    { $ref: '#/definitions/io.k8s.api.core.v1.PodSpec' },
+    { default: {}, allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.PodSpec' }] },
+  ])
+})
+
+test('the discovery of the issuer of service account tokens is documented if it is served', async () => {
+  const from = new OpenApi(new Scheme(defaultResources()), { ...options, isIssuerServed: () => true })
+  const path = '/openid/v1/jwks/'
+  const operation = (await part('/openapi/v2', ['paths', path, 'get'], { from })) as Facts
+  assert.deepEqual(operation['produces'], ['application/jwk-set+json'])
+  const document = (await part('/openapi/v3/openid/v1/jwks', [], { from })) as Record<string, Facts>
+  assert.deepEqual(Object.keys(document['paths'] ?? {}), [path])
+  assert.deepEqual(Object.keys(document['components'] ?? {}), ['securitySchemes'])
+  assert.equal(await part('/openapi/v2', ['paths', path]), undefined)
 })
 
 test('OpenAPI v2 is one document with shared parameters', async () => {

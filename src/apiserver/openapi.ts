@@ -27,6 +27,8 @@ export interface OpenApiOptions {
   readonly clock: Pick<Clock, 'turn'>
   /** Original schemas of custom resources; without it they are derived from the structural schema. */
   readonly authoredSchema?: AuthoredSchema
+  /** Returns true if the issuer of service account tokens is discoverable, which is constant. */
+  readonly isIssuerServed?: () => boolean
   /** Of the aggregator. */
   readonly aggregatedSchemas?: () => AggregatedSchemas
 }
@@ -61,16 +63,22 @@ export class OpenApi {
   /** Undefined for other paths. Rejects with ApiError 405 and 406. */
   handle({ request, info, receivedMs }: HandledContext): Promise<ApiResponse> | undefined {
     if (info.isResource || !info.path.startsWith('/openapi/')) return undefined
-    const path = info.path.replace(/\/$/, '')
-    if (path === '/openapi/v2') return this.#answer(request, () => this.#version2(request))
-    if (path === '/openapi/v3') return this.#answer(request, () => this.#index())
+    const { path } = info
+    if (path === '/openapi/v2') return this.#answerVersion2(request)
+    if (path === '/openapi/v3') return this.#answerIndex(request)
     const section = this.#allSections().get(path.slice('/openapi/v3/'.length))
     return section && this.#answerSection(request, section, receivedMs)
   }
 
-  async #answer(request: ApiRequest, make: () => Promise<Document>): Promise<ApiResponse> {
+  async #answerVersion2(request: ApiRequest): Promise<ApiResponse> {
     checkMethod(request)
-    return documentResponse(request, await make())
+    const document = await this.#version2(request)
+    return documentResponse(request, document, { vary: 'Accept-Encoding, Accept' })
+  }
+
+  async #answerIndex(request: ApiRequest): Promise<ApiResponse> {
+    checkMethod(request)
+    return documentResponse(request, await this.#index())
   }
 
   /** With the hash from the index, the document is immutable and can be cached. */
@@ -110,9 +118,12 @@ export class OpenApi {
   }
 
   #allSections(): ReadonlyMap<string, Section> {
-    // Not those that an extension server serves.
     return this.#sections.get('all', () =>
-      sectionsOf(this.#scheme.groups(), this.#aggregatedSchemas().version3),
+      sectionsOf(this.#scheme.groups(), {
+        // Those that an extension server serves.
+        excluded: this.#aggregatedSchemas().version3,
+        isIssuerServed: this.#options.isIssuerServed?.() === true,
+      }),
     )
   }
 

@@ -2,7 +2,7 @@
  * The request pipeline: stages in order. Each stage runs before the stages that follow it and sees their response; any
  * stage may throw an error, which is converted to a `Status` here and nowhere else.
  */
-import { ApiError, badRequest, internalError } from '#/api/errors.ts'
+import { ApiError, apiError, badRequest, internalError } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import { apiErrorOf } from './registry/store-errors.ts'
@@ -22,10 +22,19 @@ export type Handle = (request: ApiRequest) => Promise<ApiResponse>
 /** An error that was already logged where it occurred, with more detail than the pipeline has. */
 export class LoggedApiError extends ApiError {}
 
+/** No handler serves the path. Clients see plain text; components in this process see the Status. */
+export class PathNotFoundError extends ApiError {
+  constructor() {
+    super(apiError('NotFound', 'the server could not find the requested resource').status)
+  }
+}
+
 export function pipeline(platform: Platform, stages: readonly Stage[], route: Next): Handle {
   const failures = new ThrottledLog(platform)
   const run = stages.reduceRight<Next>((next, stage) => context => stage(context, next), route)
+  const { clock } = platform
   return async request => {
+    clock.beginWork('request', request.path)
     let context: Context | undefined
     try {
       context = contextOf(platform, request)
@@ -58,6 +67,9 @@ class Context implements RequestContext {
   responseHeaders: Readonly<Record<string, string>> | undefined = undefined
   bodyAnnotations: Map<string, string> | undefined = undefined
   isAudited = false
+  stageStartedMs = 0
+  excludedMs = 0
+  isTerminated = false
   #warnings: Set<string> | undefined = undefined
   #annotations: Map<string, string> | undefined = undefined
 
@@ -104,6 +116,8 @@ const keyCharactersMax = 200
 function errorResponse(request: ApiRequest, error: unknown): ApiResponse {
   const known = error instanceof ApiError ? error : undefined
   const { status, code } = known ?? internalError('unexpected error (details are in the server log)', error)
+  if (known instanceof PathNotFoundError)
+    return { ...pathNotFound, body: { ...pathNotFoundBody, value: status } }
   const retryAfter = status.details?.retryAfterSeconds
   return {
     status: code,
@@ -111,6 +125,13 @@ function errorResponse(request: ApiRequest, error: unknown): ApiResponse {
     body: valueBody(status, formFor(request)),
   }
 }
+
+const pathNotFound = { status: 404, headers: { 'x-content-type-options': 'nosniff' } }
+const pathNotFoundBody = {
+  type: 'value',
+  mediaType: 'text/plain; charset=utf-8',
+  bytes: () => [Buffer.from('404 page not found\n')],
+} as const
 
 /** Errors are encoded in the negotiated format, or as JSON if negotiation fails. */
 function formFor({ headers, query }: ApiRequest): {

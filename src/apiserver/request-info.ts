@@ -2,6 +2,7 @@
  * The attributes of a request, derived from method, path and query. Audit, limits, authorization and routing
  * all use them and must not parse the request themselves.
  */
+import { checkPathSegmentName } from '#/api/names.ts'
 import { parseFieldSelector } from '#/api/selectors/field-selector.ts'
 
 export type RequestInfo = ResourceRequestInfo | PathRequestInfo
@@ -21,6 +22,8 @@ export interface ResourceRequestInfo {
   readonly name: string
   /** The path after the subresource, for proxies. */
   readonly rest: string
+  /** True for the deprecated paths `/api/v1/watch/...`. */
+  readonly isWatchPath: boolean
 }
 
 export interface PathRequestInfo {
@@ -39,8 +42,8 @@ export type ApiVerb =
   | 'patch'
   | 'delete'
   | 'deletecollection'
-  /** Only for the proxy subresource. */
-  | 'options'
+  /** Of methods without a verb, such as OPTIONS. */
+  | ''
 
 /** Undefined when the path cannot be decoded. */
 export function requestInfo(method: string, path: string, query: URLSearchParams): RequestInfo | undefined {
@@ -49,17 +52,12 @@ export function requestInfo(method: string, path: string, query: URLSearchParams
   const target = locate(segments)
   if (target === undefined) return { isResource: false, verb: method.toLowerCase(), path }
   const verb = verbOf(method, target, query)
-  if (verb === undefined) return { isResource: false, verb: method.toLowerCase(), path }
-  const name =
-    target.name ||
-    (verb === 'list' || verb === 'watch' || verb === 'deletecollection' ? selectedName(query) : '')
+  const isSelection = !target.isWatchPath && (verb === 'list' || verb === 'watch')
+  const name = target.name || (isSelection ? selectedName(query) : '')
   return { isResource: true, verb, path, ...target, name }
 }
 
-type Target = Pick<
-  ResourceRequestInfo,
-  'group' | 'version' | 'namespace' | 'resource' | 'subresource' | 'name' | 'rest'
-> & { readonly watch: boolean }
+type Target = Omit<ResourceRequestInfo, 'isResource' | 'verb' | 'path'>
 
 function locate(segments: readonly string[]): Target | undefined {
   const [root, ...rest] = segments
@@ -68,16 +66,16 @@ function locate(segments: readonly string[]): Target | undefined {
   const group = isCore ? '' : rest.shift()
   const version = rest.shift()
   if (group === undefined || version === undefined) return undefined
-  const watch = rest[0] === 'watch' && rest.length > 1
-  if (watch) rest.shift()
+  const isWatchPath = rest[0] === 'watch' && rest.length > 1
+  if (isWatchPath) rest.shift()
   if (rest.length === 0) return undefined
-  return { group, version, watch, ...locateResource(rest) }
+  return { group, version, isWatchPath, ...locateResource(rest) }
 }
 
 /** Subresources of namespaces; any other third segment is a resource in the namespace. */
 const namespaceSubresources: ReadonlySet<string> = new Set(['status', 'finalize'])
 
-function locateResource(segments: readonly string[]): Omit<Target, 'group' | 'version' | 'watch'> {
+function locateResource(segments: readonly string[]): Omit<Target, 'group' | 'version' | 'isWatchPath'> {
   const [first = '', second = '', third] = segments
   if (first === 'namespaces' && third !== undefined && !namespaceSubresources.has(third)) {
     const [resource = '', name = '', subresource = '', ...rest] = segments.slice(2)
@@ -93,12 +91,13 @@ function locateResource(segments: readonly string[]): Omit<Target, 'group' | 've
   }
 }
 
-function verbOf(method: string, target: Target, query: URLSearchParams): ApiVerb | undefined {
+function verbOf(method: string, target: Target, query: URLSearchParams): ApiVerb {
+  if (target.isWatchPath) return 'watch'
   switch (method) {
     case 'GET':
     case 'HEAD':
-      if (target.watch || (isTrue(query.get('watch')) && target.subresource === '')) return 'watch'
-      return target.name === '' ? 'list' : 'get'
+      if (target.name !== '') return 'get'
+      return isTrue(query.get('watch')) ? 'watch' : 'list'
     case 'POST':
       return 'create'
     case 'PUT':
@@ -107,10 +106,8 @@ function verbOf(method: string, target: Target, query: URLSearchParams): ApiVerb
       return 'patch'
     case 'DELETE':
       return target.name === '' ? 'deletecollection' : 'delete'
-    case 'OPTIONS':
-      return target.subresource === 'proxy' ? 'options' : undefined
     default:
-      return undefined
+      return ''
   }
 }
 
@@ -121,6 +118,11 @@ export function isConnectSubresource({ subresource }: ResourceRequestInfo): bool
 
 const connecting: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
 
+/** Taking a profile is long-running. */
+export function isProfilePath(path: string): boolean {
+  return path.startsWith('/debug/pprof/')
+}
+
 /** Parses booleans in queries as Kubernetes does: present without a value means true. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== '0' && value.toLowerCase() !== 'false'
@@ -130,7 +132,8 @@ function selectedName(query: URLSearchParams): string {
   const text = query.get('fieldSelector')
   if (text === null || !text.includes('metadata.name')) return ''
   try {
-    return parseFieldSelector(text).requiresExact('metadata.name') ?? ''
+    const name = parseFieldSelector(text).requiresExact('metadata.name') ?? ''
+    return checkPathSegmentName(name).length === 0 ? name : ''
   } catch {
     // The handler reports the invalid selector.
     return ''

@@ -8,7 +8,10 @@ import type { RequestInfo } from './request-info.ts'
 export type {
   ApiRequest,
   ApiResponse,
+  GzipBody,
   Peer,
+  Piece,
+  PieceBatch,
   RequestBody,
   StreamBody,
   StreamChunk,
@@ -36,6 +39,12 @@ export interface RequestContext {
   bodyAnnotations?: Map<string, string> | undefined
   /** Wall time at which the request was received. */
   readonly receivedMs: number
+  /** Monotonic time at which the last measured stage ended. */
+  stageStartedMs: number
+  /** Time spent in webhooks and in the queues of priority and fairness. */
+  excludedMs: number
+  /** The server ended the request itself, by a timeout or a limit. */
+  isTerminated: boolean
 }
 
 /** The first value of a key wins, so that a plugin that runs twice does not overwrite its annotation. */

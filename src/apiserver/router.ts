@@ -1,5 +1,5 @@
 /** Routes a resource request to the handler of its verb. Built-in and custom resources are handled alike. */
-import { apiError, methodNotAllowed, type ApiError } from '#/api/errors.ts'
+import { methodNotAllowed, notFound, type ApiError } from '#/api/errors.ts'
 import { apiVersionOf, isCustomKind, qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import { create } from './handlers/create.ts'
 import type { RequestScope } from './handlers/request-scope.ts'
@@ -11,10 +11,12 @@ import { patch } from './handlers/patch.ts'
 import { update } from './handlers/update.ts'
 import { watch } from './handlers/watch.ts'
 import { negotiate, withoutProtobuf, withoutTables } from './negotiation.ts'
+import { PathNotFoundError } from './pipeline.ts'
 import type { Registry } from './registry/registry.ts'
 import { rulesOf } from './registry/resource-strategy.ts'
 import { isConnectSubresource, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
+import { isBuiltInGroup, noSuchResource, requireRoute } from './served-routes.ts'
 import { View } from './view.ts'
 
 export type Handler = (scope: RequestScope) => Promise<ApiResponse>
@@ -56,39 +58,38 @@ export class Router {
     const { registry } = this.#options
     const { request } = context
     const resource = registry.scheme.byResource(info)
-    if (resource === undefined) throw noSuchResource()
-    const handler = this.#handler(resource, info)
+    if (resource === undefined) throw this.#notFound(info)
+    if (isCustomKind(resource)) requireScope(resource, info)
+    else requireRoute(resource, info, request)
     const { deprecation, deprecationWarning } = rulesOf(resource)
     if (deprecation !== undefined) {
       const warning = deprecationWarning ?? `${apiVersionOf(resource)} ${resource.kind} ${deprecation}`
       context.warnings.add(warning)
     }
+    const handler = this.#handler(resource, info)
     const accept = acceptFor(resource, info, request.headers['accept'])
     const negotiated = negotiate(accept, request.query, request.headers['user-agent'])
     return handler({ registry, context, info, resource, view: new View(resource, negotiated) })
   }
 
+  /** A group of built-in resources answers for all paths below it. */
+  #notFound({ group }: ResourceRequestInfo): ApiError {
+    const { scheme } = this.#options.registry
+    return isBuiltInGroup(scheme, group) ? noSuchResource() : new PathNotFoundError()
+  }
+
   #handler(resource: Resource, info: ResourceRequestInfo): Handler {
-    // The path of a Namespace contains its own name as namespace. Other cluster-scoped resources must not be
-    // reachable through a namespace, where namespaced permissions would apply.
-    const isInItself = resource.plural === 'namespaces' && info.namespace === info.name
-    if (resource.scope === 'Cluster' && info.namespace !== '' && !isInItself) throw noSuchResource()
-    const isAcross = resource.scope === 'Namespaced' && info.namespace === ''
-    if (isAcross && info.name !== '' && info.verb !== 'list' && info.verb !== 'watch') throw noSuchResource()
     if (info.subresource !== '') return this.#subresourceHandler(resource, info)
-    const isServed = (resource.verbs as readonly string[]).includes(info.verb)
-    // Requests across all namespaces can only list and watch.
-    if (!isServed || (isAcross && info.verb !== 'list' && info.verb !== 'watch'))
-      throw notAllowed(resource, info)
     const virtual = this.#options.virtual.get(qualifiedResourceName(resource))
+    const isServed = (resource.verbs as readonly string[]).includes(info.verb)
     const handler = virtual ? virtual[info.verb] : handlers[info.verb]
-    if (handler === undefined) throw notAllowed(resource, info)
+    if (!isServed || handler === undefined) throw notAllowed(resource, info)
     return handler
   }
 
   #subresourceHandler(resource: Resource, info: ResourceRequestInfo): Handler {
-    const subresource = resource.subresources.get(info.subresource)
-    if (subresource === undefined) throw noSuchResource()
+    if (!resource.subresources.has(info.subresource))
+      throw notFound({ group: resource.group, kind: resource.plural, name: info.name })
     const strategy = rulesOf(resource).subresources?.[info.subresource]
     const isPart = strategy !== undefined || info.subresource === 'status'
     const { subresources } = this.#options
@@ -101,13 +102,21 @@ export class Router {
   }
 }
 
+/** Refuses paths of custom resources that their scope does not have. */
+function requireScope({ scope }: Resource, { namespace, verb }: ResourceRequestInfo): void {
+  // A cluster-scoped resource must not be reachable through a namespace, where namespaced permissions would apply.
+  const isOutside = scope === 'Cluster' && namespace !== ''
+  const canSpan = verb === 'list' || verb === 'watch'
+  if (isOutside || (scope === 'Namespaced' && namespace === '' && !canSpan)) throw new PathNotFoundError()
+}
+
 /** Skips content negotiation for responses of kubelets and pods. */
 function acceptFor(
   resource: Resource,
   info: ResourceRequestInfo,
   accept: string | undefined,
 ): string | undefined {
-  if (isConnectSubresource(info)) return undefined
+  if (isConnectSubresource(info) && info.subresource !== 'log') return undefined
   const shown = isOnlyCreated(resource, info) ? withoutTables(accept) : accept
   return isCustomKind(resource) ? withoutProtobuf(shown) : shown
 }
@@ -116,10 +125,6 @@ function acceptFor(
 function isOnlyCreated(resource: Resource, { subresource }: ResourceRequestInfo): boolean {
   const { verbs } = resource.subresources.get(subresource) ?? resource
   return verbs.every(verb => verb === 'create')
-}
-
-function noSuchResource(): ApiError {
-  return apiError('NotFound', 'the server could not find the requested resource')
 }
 
 function notAllowed(resource: Resource, { verb }: ResourceRequestInfo): ApiError {

@@ -19,6 +19,7 @@ import type { ApiResponse, Peer } from './request.ts'
 import { HttpResponseWriter } from './server/http-response-writer.ts'
 import { clientDisconnected, HttpRequest } from './server/http-request.ts'
 import { LargeResponses } from './server/large-responses.ts'
+import { SendBuffers } from './server/send-buffers.ts'
 
 export interface ServerOptions {
   readonly platform: Platform
@@ -36,6 +37,7 @@ export class Server {
   readonly #platform: Platform
   readonly #handle: Handle
   readonly #largeResponses: LargeResponses
+  readonly #sendBuffers = new SendBuffers()
   readonly #peers = new WeakMap<HttpConnection, Peer>()
   /** Streaming responses and upgraded connections, which are ended when the server stops. */
   readonly #lasting = new Set<Lasting>()
@@ -92,6 +94,7 @@ export class Server {
       exchange,
       request,
       largeResponses: this.#largeResponses,
+      sendBuffers: this.#sendBuffers,
       random: this.#platform.random,
     })
     try {

@@ -66,6 +66,12 @@ async function read(line: string): Promise<ApiServerSettings> {
           if (content === undefined) throw Object.assign(new Error('no'), { code: 'ENOENT' })
           return Buffer.from(content)
         },
+        makeFolder: async () => undefined,
+        openAppend: async path => {
+          if (path === '/folder') throw new Error('EISDIR')
+          const done = async (): Promise<void> => undefined
+          return { append: done, sync: done, [Symbol.asyncDispose]: done }
+        },
       },
     },
     defaults: { serviceAccountIssuer: 'https://own', enabledPlugins: [] },
@@ -82,6 +88,8 @@ test("without flags the settings are kube-apiserver's defaults", async () => {
     limits: { fairness: 'priority and fairness', readOnly: 400, mutating: 200 },
     requestTimeoutMs: 60_000,
     compactionIntervalMs: 300_000,
+    kubeletTls: {},
+    reloads: {},
   })
 })
 
@@ -103,6 +111,9 @@ test('flags and files configure authentication', async () => {
   })
   await check('--authentication-config /authn.yaml', {
     authentication: { ...authentication, anonymous: { enabled: false, paths: [] } },
+  })
+  await check('--authorization-mode AlwaysAllow', {
+    authentication: { ...authentication, anonymous: { enabled: false } },
   })
   const accounts = '--service-account-issuer https://a --service-account-issuer https://b'
   await check(`${accounts} --service-account-key-file /key --service-account-max-token-expiration 2h`, {
@@ -127,6 +138,30 @@ test('flags and files configure the front proxy certificate', async t => {
   files['/proxy.crt'] = server.cert
   await check('--proxy-client-cert-file /proxy.crt --proxy-client-key-file /key', {
     proxyClient: { cert: server.cert, key: keyPem },
+  })
+})
+
+test('reloaded configuration files may change only webhooks and JWT issuers', async () => {
+  const { reloads } = await read('--authorization-config /authz.yaml --authentication-config /authn.yaml')
+  const { authorizers, issuers } = reloads
+  assert.ok(authorizers && issuers)
+  assert.equal(authorizers.content, files['/authz.yaml'])
+  const only = (type: string): string =>
+    configuration('AuthorizationConfiguration', `authorizers: [{type: ${type}, name: b}]`)
+  assert.deepEqual(await authorizers.read(only('RBAC')), [{ mode: 'RBAC' }])
+  await assert.rejects(authorizers.read(only('Node')), /other than Webhook cannot change: RBAC, Node$/)
+  await assert.rejects(authorizers.read('{}'), /apiVersion/)
+  const anonymous = (text: string): string => configuration('AuthenticationConfiguration', text)
+  assert.deepEqual(await issuers.read(anonymous('anonymous: {enabled: false}\njwt: []')), [])
+  await assert.rejects(issuers.read(anonymous('anonymous: {enabled: true}')), /changed from initial/)
+})
+
+test('flags and files configure the certificates for kubelets', async t => {
+  const { server } = await testCertificates(t)
+  files['/kubelet.crt'] = server.cert
+  await check('--kubelet-certificate-authority /kubelet.crt', { kubeletTls: { authorities: server.cert } })
+  await check('--kubelet-client-certificate /kubelet.crt --kubelet-client-key /key', {
+    kubeletTls: { client: { cert: server.cert, key: keyPem } },
   })
 })
 
@@ -218,6 +253,8 @@ test('an invalid value is reported with its flag', async () => {
       return true
     })
   }
+  const together = /--kubelet-client-certificate and --kubelet-client-key must be specified together/
+  await refuse('--kubelet-client-key /key', together)
   await refuse('--client-ca-file /missing', '--client-ca-file /missing: no such file')
   await refuse('--client-ca-file /tokens', '--client-ca-file /tokens: contains no PEM certificate')
   await refuse(
@@ -284,6 +321,10 @@ test('an invalid value is reported with its flag', async () => {
   await refuse('--encryption-provider-config /bad-keys.yaml', /expected length, got 5/)
   await refuse('--encryption-provider-config-automatic-reload', /requires --encryption-provider-config$/)
   await refuse('--audit-log-path /x', /^--audit-log-path requires --audit-policy-file/)
+  await refuse(
+    '--audit-policy-file /policy --audit-log-path /folder',
+    /^--audit-log-path \/folder: cannot be written: EISDIR$/,
+  )
   await refuse('--audit-policy-file /policy', /requires --audit-log-path or --audit-webhook-config-file/)
   await refuse(
     '--audit-policy-file /bad-policy --audit-log-path /x',

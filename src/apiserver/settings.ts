@@ -17,10 +17,15 @@ import type { FrontProxyOptions } from './authn/front-proxy.ts'
 import type { AuthorizerSettings } from './authz.ts'
 import { parseEncryptionConfiguration } from './encryption.ts'
 import type { ApiServerFlags } from './flags.ts'
+import type { ApiServerReloads } from './api-server.ts'
 import type { RequestLimits } from './flow-control.ts'
 import { readAudit } from './settings/audit.ts'
-import { readAuthentication, type PartialAuthenticationSettings } from './settings/authentication.ts'
-import { readAuthorization } from './settings/authorization.ts'
+import {
+  readAuthentication,
+  readAuthenticationReload,
+  type PartialAuthenticationSettings,
+} from './settings/authentication.ts'
+import { readAuthorization, readAuthorizationReload } from './settings/authorization.ts'
 import { readFlagFile } from './settings/flag-files.ts'
 
 export interface ApiServerSettings {
@@ -41,6 +46,15 @@ export interface ApiServerSettings {
   readonly nodePorts?: PortRange
   /** When absent, the cluster's own front proxy certificate. */
   readonly proxyClient?: ProxyClientCertificate
+  readonly kubeletTls: KubeletTlsSettings
+  readonly reloads: ApiServerReloads
+}
+
+/** When absent, the cluster's own. */
+export interface KubeletTlsSettings {
+  /** PEM of the CAs that have signed the serving certificates of all kubelets. */
+  readonly authorities?: string
+  readonly client?: ProxyClientCertificate
 }
 
 export interface EncryptionSettings {
@@ -69,10 +83,16 @@ export async function readApiServerSettings(
   const audit = await readAudit(flags, platform)
   const encryption = await readEncryption(flags, platform)
   const serviceCidrs = cidrsOf(flags)
-  const proxyClient = await readProxyClient(flags, platform)
+  const proxyClient = await readKeyPair(flags, platform, ['proxy-client-cert-file', 'proxy-client-key-file'])
+  const ownIssuer = defaults.serviceAccountIssuer
+  // Before the settings, so that a change in between is noticed.
+  const issuers = await readAuthenticationReload(flags, platform, ownIssuer)
+  const authentication = await readAuthentication(flags, platform, ownIssuer)
+  const authorizers = await readAuthorization(flags, platform)
+  const authorization = await readAuthorizationReload(flags, platform, authorizers)
   return {
-    authentication: await readAuthentication(flags, platform, defaults.serviceAccountIssuer),
-    authorizers: await readAuthorization(flags, platform),
+    authentication: withoutUnlimitedAnonymous(authentication, authorizers, platform),
+    authorizers,
     admission: await readPlugins(flags, options),
     tolerationSeconds: {
       notReady: flags['default-not-ready-toleration-seconds'] ?? 300,
@@ -88,7 +108,24 @@ export async function readApiServerSettings(
     ...(serviceCidrs && { serviceCidrs }),
     ...(flags['service-node-port-range'] && { nodePorts: flags['service-node-port-range'] }),
     ...(proxyClient && { proxyClient }),
+    kubeletTls: await readKubeletTls(flags, platform),
+    reloads: { ...(issuers && { issuers }), ...(authorization && { authorizers: authorization }) },
   }
+}
+
+/** With AlwaysAllow, anonymous requests could do everything. */
+function withoutUnlimitedAnonymous(
+  authentication: PartialAuthenticationSettings,
+  authorizers: readonly AuthorizerSettings[],
+  { log }: Platform,
+): PartialAuthenticationSettings {
+  const isUnlimited = authorizers.some(({ mode }) => mode === 'AlwaysAllow')
+  if (!isUnlimited || authentication.anonymous?.enabled === false) return authentication
+  log.warn(
+    'AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. ' +
+      'You should use a different authorizer',
+  )
+  return { ...authentication, anonymous: { enabled: false } }
 }
 
 /**
@@ -106,26 +143,40 @@ export function requireAllowedNamesForSharedCa(clients: string, proxies: Partial
   )
 }
 
-async function readProxyClient(
+async function readKubeletTls(flags: ApiServerFlags, platform: Platform): Promise<KubeletTlsSettings> {
+  const flag = 'kubelet-certificate-authority'
+  const authorities = await readFlagFile(platform, { flag, path: flags[flag] }, text => {
+    requireCertificate(text)
+    return text
+  })
+  const client = await readKeyPair(flags, platform, ['kubelet-client-certificate', 'kubelet-client-key'])
+  return { ...(authorities && { authorities }), ...(client && { client }) }
+}
+
+type FlagPair =
+  | readonly ['proxy-client-cert-file', 'proxy-client-key-file']
+  | readonly ['kubelet-client-certificate', 'kubelet-client-key']
+
+async function readKeyPair(
   flags: ApiServerFlags,
   platform: Platform,
+  [certFlag, keyFlag]: FlagPair,
 ): Promise<ProxyClientCertificate | undefined> {
-  const read = (
-    flag: 'proxy-client-cert-file' | 'proxy-client-key-file',
-    check: (text: string) => unknown,
-  ) => {
+  const read = (flag: FlagPair[number], check: (text: string) => unknown) => {
     return readFlagFile(platform, { flag, path: flags[flag] }, text => {
       check(text)
       return text
     })
   }
-  const cert = await read('proxy-client-cert-file', text => {
-    if (readCertificates(text).length === 0) throw new Error('contains no PEM certificate')
-  })
-  const key = await read('proxy-client-key-file', createPrivateKey)
+  const cert = await read(certFlag, requireCertificate)
+  const key = await read(keyFlag, createPrivateKey)
   if (cert === undefined && key === undefined) return undefined
   if (cert !== undefined && key !== undefined) return { cert, key }
-  throw new UsageError('--proxy-client-cert-file and --proxy-client-key-file must be specified together')
+  throw new UsageError(`--${certFlag} and --${keyFlag} must be specified together`)
+}
+
+function requireCertificate(text: string): void {
+  if (readCertificates(text).length === 0) throw new Error('contains no PEM certificate')
 }
 
 /** Flags enable and disable plugins relative to the cluster's defaults. */

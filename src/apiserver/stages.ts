@@ -9,18 +9,34 @@ import {
   unauthorized,
   type ApiError,
 } from '#/api/errors.ts'
-import type { Platform } from '#/platform/platform.ts'
+import type { Clock } from '#/platform/platform.ts'
 import type { RequestAuthentication } from './authn.ts'
 import { anonymousName, isAuthenticated, type AuthenticationResult } from './authn/authenticator.ts'
 import { attributesOf, type Attributes, type Authorization, type Authorizer } from './authz/authorizer.ts'
 import { Deadlines } from './deadlines.ts'
+import type { Metrics } from './metrics.ts'
+import type { AccessMetrics, AuthorizationOutcome } from './metrics/access.ts'
 import type { Next, Stage } from './pipeline.ts'
-import { isConnectSubresource, type RequestInfo } from './request-info.ts'
+import { isConnectSubresource, isProfilePath, type RequestInfo } from './request-info.ts'
 import { annotate, type ApiResponse, type RequestContext } from './request.ts'
 
+/** Where access decisions are recorded. */
+export interface AccessRecorder {
+  readonly metrics: AccessMetrics
+  readonly clock: Clock
+}
+
 /** Authenticates the request and removes its credentials. */
-export function authenticate(authentication: RequestAuthentication): Stage {
+export function authenticate(authentication: RequestAuthentication, recorder?: AccessRecorder): Stage {
+  const record = ({ stageStartedMs }: RequestContext, result: AuthenticationResult): void => {
+    if (recorder === undefined) return
+    const { metrics, clock } = recorder
+    const outcome = isAuthenticated(result) ? 'success' : result === undefined ? 'failure' : 'error'
+    metrics.recordAuthentication(outcome, (clock.monotonicMs() - stageStartedMs) / 1_000)
+    if (isAuthenticated(result)) metrics.recordUser(result.user.username)
+  }
   const admit = (context: RequestContext, result: AuthenticationResult): void => {
+    record(context, result)
     context.request = authentication.withoutCredentials(context.request)
     if (!isAuthenticated(result)) throw unauthorized()
     const { user, warnings, annotations } = result
@@ -46,18 +62,33 @@ export function authenticate(authentication: RequestAuthentication): Stage {
 }
 
 /** Synchronous if the authorizer decides synchronously, which avoids a promise for most requests. */
-export function authorize(authorizer: Authorizer): Stage {
+export function authorize(authorizer: Authorizer, recorder?: AccessRecorder): Stage {
+  const record = ({ stageStartedMs }: RequestContext, { decision, error }: Authorization): void => {
+    if (recorder === undefined) return
+    const { metrics, clock } = recorder
+    const outcome = decision !== 'allow' && error !== undefined ? 'error' : outcomes[decision]
+    metrics.recordAuthorization(outcome, (clock.monotonicMs() - stageStartedMs) / 1_000)
+  }
   return (context, next) => {
     const attributes = attributesOf(context.user, context.info, context.request.query)
     const answer = authorizer.authorize(attributes)
     const later = async (promise: Promise<Authorization>): Promise<ApiResponse> => {
-      enforce(context, attributes, await promise)
+      const decided = await promise
+      record(context, decided)
+      enforce(context, attributes, decided)
       return next(context)
     }
     if (answer instanceof Promise) return later(answer)
+    record(context, answer)
     enforce(context, attributes, answer)
     return next(context)
   }
+}
+
+const outcomes: Readonly<Record<Authorization['decision'], AuthorizationOutcome>> = {
+  'allow': 'allowed',
+  'deny': 'denied',
+  'no opinion': 'no-opinion',
 }
 
 function enforce(
@@ -72,7 +103,10 @@ function enforce(
     annotate(context, decisionAnnotation, isAllowed ? 'allow' : 'forbid')
     annotate(context, reasonAnnotation, isUnknown ? 'internal error' : reason)
   }
-  if (!isAllowed) throw isUnknown ? internalError(error) : forbiddenError(attributes, reason)
+  if (isAllowed) return
+  if (isUnknown) throw internalError(error)
+  context.responseHeaders = { ...context.responseHeaders, 'x-content-type-options': 'nosniff' }
+  throw forbiddenError(attributes, reason)
 }
 
 const decisionAnnotation = 'authorization.k8s.io/decision'
@@ -92,8 +126,13 @@ export function forbiddenError({ user: { username }, ...info }: Attributes, reas
   return forbidden(subject, `User "${username}" ${text}`)
 }
 
+export interface RequestTimeoutOptions {
+  readonly clock: Clock
+  readonly metrics?: Metrics | undefined
+}
+
 /** Ends requests that are not long-running with a timeout error. The client may request a shorter timeout. */
-export function requestTimeout({ clock }: Platform, requestMsMax: number): Stage {
+export function requestTimeout({ clock, metrics }: RequestTimeoutOptions, requestMsMax: number): Stage {
   const deadlines = new Deadlines(clock, requestMsMax)
   return (context, next) => {
     if (isLong(context.info)) return next(context)
@@ -102,6 +141,7 @@ export function requestTimeout({ clock }: Platform, requestMsMax: number): Stage
       let isOver = false
       const expire = (): void => {
         isOver = true
+        context.isTerminated = true
         reject(timeout('request did not complete within the allotted timeout', 0))
       }
       const timer = patienceMs < requestMsMax ? clock.setTimer(patienceMs, expire) : undefined
@@ -112,10 +152,12 @@ export function requestTimeout({ clock }: Platform, requestMsMax: number): Stage
       }
       const succeed = (response: ApiResponse): void => {
         finish()
+        if (isOver) metrics?.requests.recordPostTimeout('ok')
         resolve(response)
       }
       const fail = (error: unknown): void => {
         finish()
+        if (isOver) metrics?.requests.recordPostTimeout('error')
         reject(error)
       }
       try {
@@ -141,7 +183,8 @@ function readPatience(query: URLSearchParams): number {
 }
 
 function isLong(info: RequestInfo): boolean {
-  return info.isResource && (info.verb === 'watch' || isConnectSubresource(info))
+  if (!info.isResource) return isProfilePath(info.path)
+  return info.verb === 'watch' || isConnectSubresource(info)
 }
 
 /** Rejects resource requests while the server is starting or stopping. */

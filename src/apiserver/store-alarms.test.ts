@@ -166,12 +166,12 @@ async function startOnDisk(t: TestContext, { world, ...options }: DiskWorldOptio
   const opening = EmbeddedStore.open({
     platform,
     folder: '/store',
-    onSync: metrics.storage.observeSync,
+    onSync: metrics.store.observeSync,
     ...options,
   })
   const store = await simulation.run(opening)
-  metrics.storage.readSpace(store.space)
-  metrics.storage.readAlarms(store.alarms)
+  metrics.store.readSpace(store.space)
+  metrics.store.readAlarms(store.alarms)
   const health = new Health(platform)
   for (const check of storeAlarmChecks(store.alarms)) health.add(check)
   const cleanup: (() => unknown)[] = []

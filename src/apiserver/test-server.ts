@@ -67,6 +67,8 @@ export type TestServerOptions = Partial<
     | 'metrics'
     | 'nodePorts'
     | 'observability'
+    | 'reloads'
+    | 'startHooks'
     | 'store'
   >
 >

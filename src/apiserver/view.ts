@@ -3,6 +3,7 @@
  * Each encoding of an object version is computed once and shared.
  */
 import { convertObject } from '#/api/conversion.ts'
+import { encodedObject } from '#/api/encoded-object.ts'
 import { stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -45,27 +46,36 @@ export class View {
   value(stored: StoredObject): KubernetesObject {
     const { transform } = this.negotiated
     if (transform !== undefined && transform.kind !== 'Table') {
-      return stored.form(`${transform.kind}/${transform.version}`, object =>
-        metadataOnly(object, transform.version),
+      return stored.form(`${transform.kind}/${transform.version}`, () =>
+        metadataOnly(stored.peek(), transform.version),
       )
     }
     if (this.#isConverted) return stored.object
-    return stored.form(this.#valueName, object => convertObject(object, this.resource))
+    return stored.form(this.#valueName, () => convertObject(stored.peek(), this.resource))
+  }
+
+  /** True if the encoding is the stored JSON. */
+  get isStored(): boolean {
+    const { format, transform, pretty } = this.negotiated
+    return this.#isConverted && format === 'json' && transform === undefined && !pretty
   }
 
   /** The value encoded in the media type of the view. */
   bytes(stored: StoredObject): Uint8Array {
-    const { format, transform, pretty } = this.negotiated
-    const isPlain = format === 'json' && transform === undefined && !pretty
-    if (this.#isConverted && isPlain) return stored.json
+    if (this.isStored) return stored.json
     return stored.form(this.formName, () => encodeValue(this.value(stored), this.negotiated))
   }
 
+  /** The object is decoded only for callers within the process. Throws ApiError. */
   body(stored: StoredObject): ValueBody {
+    stored.checkReadable()
+    const valueOf = (): KubernetesObject => this.value(stored)
     return {
       type: 'value',
       mediaType: this.mediaType,
-      value: this.value(stored),
+      get value() {
+        return valueOf()
+      },
       bytes: () => [this.bytes(stored)],
     }
   }
@@ -85,7 +95,7 @@ export function encodeValue(
   value: object,
   { format, pretty }: Pick<Negotiated, 'format' | 'pretty'>,
 ): Uint8Array {
-  const json = value as JsonValue
+  const json = format === 'protobuf' ? null : (encodedObject(value) as JsonValue)
   switch (format) {
     case 'json':
       return Buffer.from(pretty ? `${prettyJson(json)}\n` : `${stringifyJson(json)}\n`)

@@ -10,19 +10,20 @@ import { mediaTypes } from './negotiation.ts'
 import type { CacheEvent } from './registry/cache-event.ts'
 import type { StoredObject } from './registry/stored-object.ts'
 import type { StreamChunk } from './request.ts'
-import { tableOfOne, type TableRequest } from './table.ts'
+import { Table, type TableRequest } from './table.ts'
 import type { View } from './view.ts'
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
 
 export class WatchEncoder {
   readonly #view: View
-  readonly #request: TableRequest
+  /** Undefined if the events have objects. */
+  readonly #table: Table | undefined
   #columnsSent = false
 
   constructor(view: View, request: TableRequest) {
     this.#view = view
-    this.#request = request
+    this.#table = view.negotiated.transform?.kind === 'Table' ? new Table(view, request) : undefined
   }
 
   get mediaType(): string {
@@ -32,7 +33,7 @@ export class WatchEncoder {
 
   /** Encodes an event; the bytes are shared with all watchers of the same encoding. */
   event(type: EventType, event: CacheEvent, stored: StoredObject): StreamChunk {
-    if (this.#isTable) return this.#tableChunk(type, stored)
+    if (this.#table) return this.#tableChunk(type, this.#table, stored)
     const view = this.#view
     return {
       get value() {
@@ -44,7 +45,7 @@ export class WatchEncoder {
 
   /** Encodes an initial object; not cached, because most are sent once. */
   initial(stored: StoredObject): StreamChunk {
-    if (this.#isTable) return this.#tableChunk('ADDED', stored)
+    if (this.#table) return this.#tableChunk('ADDED', this.#table, stored)
     const view = this.#view
     return {
       get value() {
@@ -66,23 +67,25 @@ export class WatchEncoder {
       apiVersion: isPartial ? `meta.k8s.io/${transform.version}` : apiVersionOf(resource),
       metadata: { resourceVersion: String(revision), ...(annotations && { annotations }) },
     }
-    return this.#chunk('BOOKMARK', this.#isTable ? this.#emptyTable(object) : object)
+    return this.#chunk('BOOKMARK', this.#table ? this.#emptyTable(object) : object)
   }
 
   error(error: ApiError): StreamChunk {
     return this.#chunk('ERROR', error.status)
   }
 
-  get #isTable(): boolean {
-    return this.#view.negotiated.transform?.kind === 'Table'
-  }
-
-  #tableChunk(type: EventType, stored: StoredObject): StreamChunk {
-    const table = tableOfOne(this.#view, stored, this.#request)
+  #tableChunk(type: EventType, table: Table, stored: StoredObject): StreamChunk {
+    const meta = { resourceVersion: String(stored.revision) }
+    const content = { objects: [stored], meta }
     // Columns are sent only with the first event.
-    const sent = this.#columnsSent ? { ...table, columnDefinitions: null } : table
+    const body = this.#columnsSent ? table.bodyWithoutColumns(content) : table.body(content)
     this.#columnsSent = true
-    return this.#chunk(type, sent)
+    return {
+      get value() {
+        return { type, object: body.value }
+      },
+      bytes: () => this.#frame(type, Buffer.concat(body.bytes())),
+    }
   }
 
   #emptyTable({ metadata }: KubernetesObject): object {

@@ -2,6 +2,30 @@
  * Helpers for abort signals: a signal linked to a parent, and promises and iterations that end with a signal.
  */
 
+/** By signal: the callbacks of `onAbort`, and the only listener of the signal itself. */
+const callbacks = new WeakMap<AbortSignal, Set<() => void>>()
+
+/**
+ * Calls the function once when the signal is aborted; not if it is already. The signal of a component has a callback
+ * for each of its requests, and an EventTarget goes through all listeners whenever one is added or removed.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): void {
+  const known = callbacks.get(signal)
+  if (known !== undefined) return void known.add(callback)
+  const made = new Set([callback])
+  callbacks.set(signal, made)
+  const callAll = (): void => {
+    for (const each of made) each()
+    made.clear()
+  }
+  signal.addEventListener('abort', callAll, { once: true })
+}
+
+/** Removes a callback of `onAbort`. */
+export function offAbort(signal: AbortSignal, callback: () => void): void {
+  callbacks.get(signal)?.delete(callback)
+}
+
 /**
  * An abort controller that also aborts when its parent signal does. Must be disposed, otherwise the parent
  * keeps a listener.
@@ -14,7 +38,7 @@ export class LinkedAbort implements Disposable {
   constructor(parent: AbortSignal | undefined) {
     this.#parent = parent
     if (parent?.aborted) this.#follow()
-    else parent?.addEventListener('abort', this.#follow, { once: true })
+    else if (parent) onAbort(parent, this.#follow)
   }
 
   get signal(): AbortSignal {
@@ -26,7 +50,7 @@ export class LinkedAbort implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#parent?.removeEventListener('abort', this.#follow)
+    if (this.#parent) offAbort(this.#parent, this.#follow)
   }
 }
 
@@ -38,14 +62,14 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason)
     if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort, { once: true })
+    else onAbort(signal, abort)
     promise.then(
       value => {
-        signal.removeEventListener('abort', abort)
+        offAbort(signal, abort)
         resolve(value)
       },
       (error: unknown) => {
-        signal.removeEventListener('abort', abort)
+        offAbort(signal, abort)
         reject(error)
       },
     )

@@ -27,6 +27,11 @@ export class LruMap<Key, Value> {
     for (const oldest of this.#entries.keys()) return void this.#entries.delete(oldest)
   }
 
+  /** Least recently used first. Does not count as a use. */
+  values(): Iterable<Value> {
+    return this.#entries.values()
+  }
+
   delete(key: Key): void {
     this.#entries.delete(key)
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MetricsRegistry } from './metrics.ts'
+import { MetricsRegistry, type MetricOptions } from './metrics.ts'
 
 test('counters, gauges, histograms and collected values are written in the text format', () => {
   const registry = new MetricsRegistry()
@@ -20,10 +20,14 @@ test('counters, gauges, histograms and collected values are written in the text 
   registry.callbackMetric({ name: 'read', help: 'Read.', type: 'gauge', labels: ['which'], read })
   assert.equal(
     registry.render(),
-    `# HELP requests_total Requests.
+    `# HELP read Read.
+# TYPE read gauge
+read{which="a"} 1
+read{which="b"} NaN
+# HELP requests_total Requests.
 # TYPE requests_total counter
-requests_total{verb="GET",code="200"} 3
-requests_total{verb="GET",code="a\\"b\\\\c\\nd"} 1
+requests_total{code="200",verb="GET"} 3
+requests_total{code="a\\"b\\\\c\\nd",verb="GET"} 1
 # HELP running Back\\\\slash and\\nline.
 # TYPE running gauge
 running 2
@@ -34,22 +38,18 @@ seconds_bucket{verb="GET",le="1"} 3
 seconds_bucket{verb="GET",le="+Inf"} 4
 seconds_sum{verb="GET"} 10.3
 seconds_count{verb="GET"} 4
-# HELP read Read.
-# TYPE read gauge
-read{which="a"} 1
-read{which="b"} NaN
 `,
   )
 })
 
-test('a metric without series has no lines, and removed series disappear', () => {
+test('a metric without series is omitted, and removed series disappear', () => {
   const registry = new MetricsRegistry()
   const gauge = registry.gauge({ name: 'a', help: 'A.', labels: ['x'] })
-  const empty = registry.render()
+  assert.equal(registry.render(), '')
   gauge.with('1').add()
   assert.match(registry.render(), /a\{x="1"\} 1/)
   gauge.remove('1')
-  assert.equal(registry.render(), empty)
+  assert.equal(registry.render(), '')
 })
 
 test('new label values over the bound share one series', () => {
@@ -70,4 +70,94 @@ test('label values must match label names, and metric names are unique', () => {
   const counter = registry.counter({ name: 'a', help: 'A.', labels: ['x'] })
   assert.throws(() => counter.with(), /0 values for 1 labels/)
   assert.throws(() => registry.gauge({ name: 'a', help: 'B.' }), /metric a is already registered/)
+})
+
+test('OpenMetrics names counters without _total, writes bounds as floats and ends with EOF', () => {
+  const registry = new MetricsRegistry()
+  registry.counter({ name: 'requests_total', help: 'A "quoted" word.' }).with().add(2)
+  registry.counter({ name: 'attempts', help: 'Attempts.' }).with().add()
+  registry
+    .histogram({ name: 'bytes', help: 'Bytes.', buckets: [1, 0.5e7] })
+    .with()
+    .observe(3)
+  assert.equal(
+    registry.render('OpenMetrics'),
+    `# HELP attempts Attempts.
+# TYPE attempts unknown
+attempts 1
+# HELP bytes Bytes.
+# TYPE bytes histogram
+bytes_bucket{le="1.0"} 0
+bytes_bucket{le="5e+06"} 1
+bytes_bucket{le="+Inf"} 1
+bytes_sum 3
+bytes_count 1
+# HELP requests A \\"quoted\\" word.
+# TYPE requests counter
+requests_total 2
+# EOF
+`,
+  )
+})
+
+test('numbers are written as Go does', () => {
+  const registry = new MetricsRegistry()
+  const buckets = [5e-7, 0.00001, 0.0001, 0.25, 999_999, 1e6, 1.05e6, 1e10]
+  registry.histogram({ name: 'a', help: 'A.', buckets }).with()
+  const bounds = Array.from(registry.render().matchAll(/le="(.*?)"/g), ([, bound]) => bound)
+  assert.deepEqual(bounds, [
+    '5e-07',
+    '1e-05',
+    '0.0001',
+    '0.25',
+    '999999',
+    '1e+06',
+    '1.05e+06',
+    '1e+10',
+    '+Inf',
+  ])
+})
+
+test('disabled metrics are not rendered, and deprecated ones only as long as Kubernetes shows them', () => {
+  const render = (showsHidden: boolean): string[] => {
+    const registry = new MetricsRegistry({ disabled: ['b'], showsHidden })
+    const add = (name: string, more: Partial<MetricOptions>): void => {
+      registry.gauge({ name, help: 'Text.', stability: 'ALPHA', ...more }).with()
+    }
+    add('a', { stability: 'STABLE' })
+    add('b', {})
+    add('c', { deprecatedVersion: '1.36.0' })
+    add('d', { deprecatedVersion: '1.34.0', stability: 'STABLE' })
+    add('e', { deprecatedVersion: '1.33.0', stability: 'STABLE' })
+    return registry
+      .render()
+      .split('\n')
+      .filter(line => line.startsWith('# HELP'))
+      .map(line => line.slice('# HELP '.length))
+  }
+  const shown = ['a [STABLE] Text.', 'd [STABLE] (Deprecated since 1.34.0) Text.']
+  assert.deepEqual(render(false), shown)
+  assert.deepEqual(render(true), [
+    'a [STABLE] Text.',
+    'c [ALPHA] (Deprecated since 1.36.0) Text.',
+    'd [STABLE] (Deprecated since 1.34.0) Text.',
+    'e [STABLE] (Deprecated since 1.33.0) Text.',
+  ])
+})
+
+test('the format is negotiated', () => {
+  const check = (accept: string | undefined, format: 'text' | 'OpenMetrics'): void => {
+    const { mediaType, text } = new MetricsRegistry().expose(accept)
+    const isOpenMetrics = mediaType.startsWith('application/openmetrics-text; version=1.0.0;')
+    assert.equal(isOpenMetrics ? 'OpenMetrics' : 'text', format, accept ?? 'no header')
+    assert.equal(text, isOpenMetrics ? '# EOF\n' : '')
+  }
+  check(undefined, 'text')
+  check('', 'text')
+  check('application/json', 'text')
+  check('application/openmetrics-text', 'OpenMetrics')
+  check('application/openmetrics-text;version=2.0.0', 'text')
+  check('application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.6', 'text')
+  check('application/openmetrics-text;version=1.0.0;q=0.6, text/plain;q=0.5,*/*;q=0.1', 'OpenMetrics')
+  check('*/*', 'text')
 })

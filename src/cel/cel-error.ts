@@ -34,6 +34,8 @@ function showIssues(source: string, issues: readonly Issue[]): string {
 
 function showIssue(source: string, { offset, message }: Issue): string {
   if (offset === undefined) return `ERROR: <input>:-1:0: ${message}`
+  // An empty source has no line to show.
+  if (source === '') return `ERROR: <input>:1:0: ${message}`
   const lineStart = source.lastIndexOf('\n', offset - 1) + 1
   const lineEnd = source.indexOf('\n', lineStart)
   const line = source.slice(lineStart, lineEnd === -1 ? undefined : lineEnd)

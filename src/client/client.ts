@@ -16,6 +16,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Selector } from '#/api/selectors/selector.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { RestClient } from './request/rest-client.ts'
+import type { RestClientHostMetrics } from './rest-client-metrics.ts'
 import type { Transport, TransportBody, TransportResponse } from './transport.ts'
 
 export interface Client {
@@ -223,6 +224,7 @@ export interface ClientOptions {
   readonly userAgent: string
   /** Called with each warning that the server returns. */
   readonly onWarning?: (text: string) => void
+  readonly metrics?: RestClientHostMetrics | undefined
 }
 
 export function clientOf(options: ClientOptions): Client {

@@ -6,6 +6,7 @@ import { credentialsOf, readContent, type ConnectionSettings } from '#/kubeconfi
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { HttpTransport } from './http.ts'
+import type { RestClientHostMetrics } from './rest-client-metrics.ts'
 
 export type { ConnectionSettings, ExecSettings, UserSettings } from '#/kubeconfig/connection-settings.ts'
 
@@ -13,12 +14,14 @@ export interface ConnectionOptions {
   readonly platform: Platform
   readonly connect: HttpConnect
   readonly settings: ConnectionSettings
+  readonly metrics?: RestClientHostMetrics | undefined
 }
 
 export async function openConnection({
   platform,
   connect,
   settings,
+  metrics,
 }: ConnectionOptions): Promise<HttpTransport> {
   const { server: url, ca, namespace: _namespace, user, ...server } = settings
   const caContent = ca === undefined ? undefined : await readContent(platform, ca)
@@ -27,6 +30,7 @@ export async function openConnection({
     connect,
     server: { url, ...server, ...(caContent !== undefined && { ca: caContent }) },
     credentials: credentialsOf(platform, user),
+    metrics,
   })
 }
 

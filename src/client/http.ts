@@ -4,7 +4,8 @@
  * the time without data. Protocol upgrades (exec, attach, port-forward) do not use it.
  */
 import { DecodeError } from '#/api/decoding/decode-error.ts'
-import { parseJson, stringifyJson } from '#/api/text/json.ts'
+import { parseEncodedObject } from '#/api/encoded-object.ts'
+import { stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import {
   HttpClientError,
@@ -15,6 +16,7 @@ import {
 import type { Clock, Platform } from '#/platform/platform.ts'
 import { abortableEach, LinkedAbort } from '#/base/abort.ts'
 import type { ClientCertificate, Credentials, RequestCredentials } from '#/kubeconfig/credentials.ts'
+import type { RestClientHostMetrics } from './rest-client-metrics.ts'
 import { readWatchFrames } from './watch-frames.ts'
 import { Watchdog } from './request/watchdog.ts'
 import {
@@ -30,6 +32,8 @@ export interface HttpTransportOptions {
   readonly connect: HttpConnect
   readonly server: HttpServerSettings
   readonly credentials: Credentials
+  /** For the sizes of requests and responses. */
+  readonly metrics?: RestClientHostMetrics | undefined
 }
 
 export interface HttpServerSettings {
@@ -84,13 +88,9 @@ export class HttpTransport implements Transport, AsyncDisposable {
       ...(isCompressed && { 'accept-encoding': 'gzip' }),
       ...(body !== undefined && { 'content-type': body.mediaType }),
     }
-    const sent = {
-      method,
-      path: this.#pathOf(request),
-      headers,
-      signal,
-      ...(body !== undefined && { body: bytesOf(body) }),
-    }
+    const bytes = body && bytesOf(body)
+    const sent = { method, path: this.#pathOf(request), headers, signal, ...(bytes && { body: bytes }) }
+    this.#options.metrics?.sent(method, bytes?.length ?? 0)
     try {
       return await this.#client(credentials.certificate).request(sent)
     } catch (error) {
@@ -127,15 +127,18 @@ export class HttpTransport implements Transport, AsyncDisposable {
     return client
   }
 
-  #read(response: HttpClientResponse, { signal }: TransportRequest): TransportResponse {
+  #read(response: HttpClientResponse, { method, signal }: TransportRequest): TransportResponse {
     const bytes = translated(response.body)
+    const { metrics } = this.#options
+    const onRead = (sizeBytes: number): void => metrics?.received(method, sizeBytes)
+    const discard = (): void => response.discard()
     return {
       status: response.status,
       headers: response.headers,
-      value: () => readValue(bytes, { clock: this.#clock, signal, discard: () => response.discard() }),
+      value: () => readValue(bytes, { clock: this.#clock, signal, discard, onRead }),
       events: () => readWatchFrames(bytes),
       bytes: () => bytes,
-      discard: () => response.discard(),
+      discard,
     }
   }
 }
@@ -156,11 +159,12 @@ interface Reading {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly discard: () => void
+  readonly onRead: (sizeBytes: number) => void
 }
 
 async function readValue(
   bytes: AsyncIterable<Uint8Array>,
-  { clock, signal, discard }: Reading,
+  { clock, signal, discard, onRead }: Reading,
 ): Promise<unknown> {
   using stalled = new LinkedAbort(signal)
   using watchdog = new Watchdog(clock, readTimeoutMs, () => {
@@ -177,12 +181,13 @@ async function readValue(
       throw new TransportError('too-large', `response exceeds ${responseBytesMax} bytes`)
     }
   }
+  onRead(total)
   return total === 0 ? undefined : parse(Buffer.concat(pieces))
 }
 
 function parse(bytes: Uint8Array): unknown {
   try {
-    return parseJson(bytes)
+    return parseEncodedObject(bytes)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     throw new TransportError('invalid-response', `response is not valid JSON: ${error.message}`, {

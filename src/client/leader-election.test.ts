@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import { isTime, parseMicroTime } from '#/api/text/time.ts'
+import { MetricsRegistry } from '#/base/metrics.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { clientOf, type Client } from './client.ts'
 import { inProcessTransport } from './in-process.ts'
 import { LeaderElector, newIdentity } from './leader-election.ts'
+import { LeaderElectionMetrics } from './leader-election-metrics.ts'
 import { faultyTransport, type FaultOptions } from '#/simulation/faulty-transport.ts'
 import { SmallServer } from './testdata/small-server.ts'
 
@@ -27,6 +29,29 @@ test('one candidate leads; when it stops, the next acquires the released lease q
   assert.ok(world.terms.at(-1)!.fromMs - stoppedMs < 5_000)
   world.check()
 })
+
+test('metrics show which candidate leads, and renewals that found the lease changed', async () => {
+  const world = new World(4)
+  const [a, b] = [world.candidate('a'), world.candidate('b')]
+  await world.simulation.advance(60_000)
+  const leader = a.election.isLeader ? a : b
+  assert.deepEqual([a, b].map(statusOf), a === leader ? [1, 0] : [0, 1])
+  const client = world.client('x')
+  const held = await world.simulation.run(client.get(leases, lease))
+  await world.simulation.run(
+    client.update(leases, { ...held, metadata: { ...held.metadata, labels: { x: 'y' } } }),
+  )
+  await world.simulation.advance(10_000)
+  assert.match(leader.metrics.render(), /leader_election_slowpath_total\{name="scheduler"\} 1\n/)
+  leader.stop.abort()
+  await world.simulation.run(leader.run)
+  await world.simulation.advance(10_000)
+  assert.deepEqual([a, b].map(statusOf), a === leader ? [0, 1] : [1, 0])
+})
+
+function statusOf({ metrics }: { readonly metrics: MetricsRegistry }): number {
+  return Number(/leader_election_master_status\{name="scheduler"\} (\d)/.exec(metrics.render())?.[1])
+}
 
 test('the Lease has the holder, the acquire time and the transitions', async () => {
   const world = new World(2)
@@ -162,10 +187,12 @@ class World {
       await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
       term.untilMs ??= this.simulation.nowMs
     }
-    const election = new LeaderElector({ ...this.options(name), identity, onStartedLeading })
+    const registry = new MetricsRegistry()
+    const metrics = new LeaderElectionMetrics(registry)
+    const election = new LeaderElector({ ...this.options(name), identity, onStartedLeading, metrics })
     const run = election.run(AbortSignal.any([stop.signal, host.signal]))
     run.catch(error => assert.fail(String(error)))
-    return { election, identity, stop, run }
+    return { election, identity, stop, run, metrics: registry }
   }
 
   crashed(name: string): void {

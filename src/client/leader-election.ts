@@ -11,6 +11,7 @@ import type { Clock, Platform, Timer } from '#/platform/platform.ts'
 import { LinkedAbort } from '#/base/abort.ts'
 import type { Client } from './client.ts'
 import type { EventRecorder } from './event-recorder.ts'
+import type { LeaderElectionMetrics } from './leader-election-metrics.ts'
 import { acquiredLease, releasedLease, canAcquire, type ObservedLease } from './lease-record.ts'
 
 export interface LeaderElectionOptions {
@@ -24,6 +25,7 @@ export interface LeaderElectionOptions {
   readonly onStartedLeading: (signal: AbortSignal) => Promise<void>
   /** Records leader changes as events of the Lease. */
   readonly recorder?: EventRecorder
+  readonly metrics?: LeaderElectionMetrics | undefined
 }
 
 /** Each must be well below the one before it. */
@@ -60,6 +62,7 @@ export class LeaderElector {
     this.#options = options
     this.#timings = options.timings ?? timingsUsual
     this.#clock = options.platform.clock
+    options.metrics?.setLeader(options.lease.name, false)
   }
 
   get isLeader(): boolean {
@@ -106,10 +109,12 @@ export class LeaderElector {
       platform: { log },
       lease,
       onStartedLeading,
+      metrics,
     } = this.#options
     using abort = new LinkedAbort(signal)
     const deadline = this.#watchDeadline(abort)
     const renewing = this.#renew(abort)
+    metrics?.setLeader(lease.name, true)
     let isFinished = false
     try {
       await onStartedLeading(abort.signal)
@@ -118,6 +123,7 @@ export class LeaderElector {
       if (!abort.signal.aborted) throw error
     } finally {
       abort.abort(new Error('stopped leading'))
+      metrics?.setLeader(lease.name, false)
       deadline.cancel()
       await renewing
       await this.#release()
@@ -186,6 +192,7 @@ export class LeaderElector {
       return true
     } catch (error) {
       if (!isApiError(error, 'Conflict') && !isApiError(error, 'AlreadyExists')) throw error
+      if (this.isLeader) this.#options.metrics?.slowpath(at.name)
       this.#observe(await client.get(leases, at, { signal }))
       return false
     } finally {

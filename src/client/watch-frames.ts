@@ -1,5 +1,5 @@
 /** Decodes the body of a watch response: one JSON value per line. */
-import { parseJson } from '#/api/text/json.ts'
+import { parseEncodedObject } from '#/api/encoded-object.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { TransportError } from './transport.ts'
 
@@ -46,7 +46,7 @@ function* readLines(lines: Buffer): Generator<readonly JsonValue[], void, undefi
     const end = newlineAt === -1 ? lines.length : newlineAt
     try {
       // Empty lines are keep-alives.
-      if (end > start) values.push(parseJson(lines.subarray(start, end)))
+      if (end > start) values.push(parseEncodedObject(lines.subarray(start, end)))
     } catch (error) {
       failure = error
     }

@@ -83,7 +83,7 @@ test('an object is equal in process and over HTTP', async t => {
 test('status, subresources and collections work in process and over HTTP', async t => {
   const { client, run } = await start(t, { seed: 2, isInProcess: true })
   const made = await run(client.create(pods, podOf('web')))
-  const bound = { target: { kind: 'Node', name: 'n1' } }
+  const bound = { metadata: web, target: { kind: 'Node', name: 'n1' } }
   await run(client.createSubresource(pods, { ...web, subresource: 'binding' }, bound))
   const pod = await run(client.get(pods, web))
   assert.equal(pod.spec?.nodeName, 'n1')

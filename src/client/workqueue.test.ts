@@ -184,6 +184,7 @@ test('work queue metrics count adds, retries and durations', async () => {
     delayed: 1,
     processing: 1,
     longestRunningProcessorMs: 20,
+    unfinishedWorkMs: 20,
     adds: 2,
     retries: 0,
     done: 0,

@@ -4,12 +4,14 @@
  * are requeued with exponential backoff. The queue is unbounded, since the number of keys is bounded by the
  * number of objects.
  */
+import { offAbort, onAbort } from '#/base/abort.ts'
 import { backoffMs } from '#/base/backoff.ts'
 import { Queue } from '#/base/queue.ts'
 import { TokenBucket, type BucketLimits } from '#/base/token-bucket.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Clock, Platform } from '#/platform/platform.ts'
 import { DelayingQueue } from './delaying-queue.ts'
+import type { WorkQueueMetricsProvider, WorkQueueSeries } from './workqueue-metrics.ts'
 
 export interface WorkQueueOptions {
   readonly platform: Pick<Platform, 'clock' | 'log'>
@@ -19,6 +21,7 @@ export interface WorkQueueOptions {
   readonly retryMs?: { readonly first: number; readonly max: number }
   /** Rate limit for all retries together. */
   readonly retryRate?: BucketLimits
+  readonly metrics?: WorkQueueMetricsProvider | undefined
 }
 
 /** Processes a key. The key is requeued with backoff on an error, or after the returned delay. */
@@ -36,6 +39,8 @@ export interface WorkQueueMetrics {
   readonly processing: number
   /** Processing time so far of the longest running key. */
   readonly longestRunningProcessorMs: number
+  /** Sum of the processing times so far of all keys being processed. */
+  readonly unfinishedWorkMs: number
   readonly adds: number
   readonly retries: number
   readonly done: number
@@ -66,6 +71,7 @@ export class WorkQueue {
   /** Wakes one pending `get` each, in FIFO order. */
   readonly #getters = new Set<() => void>()
   readonly #drainers = new Set<() => void>()
+  readonly #series: WorkQueueSeries | undefined
   #isShutDown = false
   #counts = { adds: 0, retries: 0, done: 0, queueDurationMs: 0, workDurationMs: 0 }
 
@@ -76,6 +82,7 @@ export class WorkQueue {
     this.#retryMs = options.retryMs ?? retryMsUsual
     this.#bucket = new TokenBucket(options.retryRate ?? retryRateUsual, this.#clock.monotonicMs())
     this.#delayed = new DelayingQueue(this.#clock, key => this.add(key))
+    this.#series = options.metrics?.seriesOf(options.name, () => this.metrics())
   }
 
   /** Number of keys that are ready. */
@@ -86,6 +93,7 @@ export class WorkQueue {
   add(key: string): void {
     if (this.#isShutDown || this.#dirty.has(key)) return
     this.#counts.adds++
+    this.#series?.adds.add()
     this.#dirty.set(key, this.#clock.monotonicMs())
     if (!this.#processing.has(key)) this.#offer(key)
   }
@@ -93,7 +101,10 @@ export class WorkQueue {
   addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) this.add(key)
     // Rounded up to whole milliseconds: a fractional delay could fire before the time has passed.
-    else if (!this.#isShutDown) this.#delayed.add(key, Math.ceil(delayMs))
+    else if (!this.#isShutDown) {
+      this.#series?.retries.add()
+      this.#delayed.add(key, Math.ceil(delayMs))
+    }
   }
 
   /** Requeues a key with backoff after a failure. */
@@ -140,7 +151,9 @@ export class WorkQueue {
     if (startedMs === undefined) return
     this.#processing.delete(key)
     this.#counts.done++
-    this.#counts.workDurationMs += this.#clock.monotonicMs() - startedMs
+    const tookMs = this.#clock.monotonicMs() - startedMs
+    this.#counts.workDurationMs += tookMs
+    this.#series?.workDurationSeconds.observe(tookMs / 1_000)
     if (this.#dirty.has(key)) this.#offer(key)
     else if (this.#isShutDown) this.#wakeAll()
   }
@@ -183,11 +196,13 @@ export class WorkQueue {
   metrics(): WorkQueueMetrics {
     const nowMs = this.#clock.monotonicMs()
     const oldestMs = Math.min(...this.#processing.values(), nowMs)
+    const unfinishedWorkMs = this.#processing.values().reduce((sum, startedMs) => sum + nowMs - startedMs, 0)
     return {
       depth: this.#ready.length,
       delayed: this.#delayed.size,
       processing: this.#processing.size,
       longestRunningProcessorMs: nowMs - oldestMs,
+      unfinishedWorkMs,
       ...this.#counts,
     }
   }
@@ -217,9 +232,12 @@ export class WorkQueue {
 
   #begin(key: string): string {
     const nowMs = this.#clock.monotonicMs()
-    this.#counts.queueDurationMs += nowMs - (this.#dirty.get(key) ?? nowMs)
+    const waitedMs = nowMs - (this.#dirty.get(key) ?? nowMs)
+    this.#counts.queueDurationMs += waitedMs
+    this.#series?.queueDurationSeconds.observe(waitedMs / 1_000)
     this.#dirty.delete(key)
     this.#processing.set(key, nowMs)
+    this.#clock.beginWork('work queue', this.name)
     return key
   }
 
@@ -243,10 +261,10 @@ function waitForWake(sleepers: Set<() => void>, signal: AbortSignal | undefined)
   return new Promise(resolve => {
     const wake = (): void => {
       sleepers.delete(wake)
-      signal?.removeEventListener('abort', wake)
+      if (signal) offAbort(signal, wake)
       resolve()
     }
     sleepers.add(wake)
-    signal?.addEventListener('abort', wake, { once: true })
+    if (signal) onAbort(signal, wake)
   })
 }

@@ -33,6 +33,8 @@ export interface ClusterControlPlaneParts {
   readonly scheduler: SchedulerConfiguration | undefined
   /** Set when this machine is the node. */
   readonly node: ControlledNode | undefined
+  /** `host:port` of the API server at the node's address. */
+  readonly serverAddress: string | undefined
 }
 
 /** Not started yet. */
@@ -40,13 +42,14 @@ export function clusterControlPlane(
   choice: ClusterControlPlaneChoice,
   parts: ClusterControlPlaneParts,
 ): ControlPlane {
-  const { platform, server, scheduler } = parts
+  const { platform, server, scheduler, serverAddress } = parts
   return new ControlPlane({
     platform,
     server,
     controllers: clusterControllers(choice, parts),
     ...(choice.components && { components: choice.components }),
     ...(scheduler && { scheduler }),
+    serverAddress,
   })
 }
 

@@ -8,7 +8,7 @@ import type { Client } from '#/client/client.ts'
 import { Informer } from '#/client/informer.ts'
 import type { Containerd } from '#/cri/containerd.ts'
 import { ensurePauseImage } from '#/cri/load-image.ts'
-import { PrivateContainerd, registryFolder } from '#/cri/private-containerd.ts'
+import { pauseImage, PrivateContainerd, registryFolder } from '#/cri/private-containerd.ts'
 import { ensureRegistryMirrors, type RegistryMirror } from '#/cri/registry-mirrors.ts'
 import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
 import { ClusterDns } from '#/dns/dns.ts'
@@ -37,6 +37,7 @@ import { ServiceProxy } from '#/proxy/proxy.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { nodeCgroup, nodeFolders, type NodeFolders } from './node-folders.ts'
 import { terminateNodeProcesses } from './node-processes.ts'
+import { protectFromOutOfMemory } from './protect-from-out-of-memory.ts'
 import { waitForNodesReady } from './wait-for-nodes-ready.ts'
 import { removeShimSockets } from './shim-sockets.ts'
 import { cniPluginFolder } from './container-preflight.ts'
@@ -125,6 +126,7 @@ export class ContainerNode implements AsyncDisposable {
       mirrors: registryMirrors,
     })
     const claim = await claimNetworkSlot({ linux, files: platform.files, folder, choice })
+    await protectFromOutOfMemory({ platform, linux, cgroupRoot: nodeCgroup(claim.slot) })
     const node = new ContainerNode(options, claim)
     await node.#nodeNetwork.ensure()
     const { nodeAddress, podCidrs, serviceCidrs } = node.network
@@ -134,10 +136,10 @@ export class ContainerNode implements AsyncDisposable {
 
   /** Resolves when the node is ready. */
   async start({ controlPlane, client, certificates, signal }: StartContainerNode): Promise<void> {
-    const { platform, linux, onProgress } = this.#options
+    const { platform, linux, machine, onProgress } = this.#options
     const settings = this.#settings()
     const containerd = await this.#containerd
-    const runtime = containerd.connect()
+    const runtime = containerd.connect({ requestTimeoutMs: settings.runtimeRequestTimeoutMs })
     await this.#loadPauseImage(runtime)
     onProgress(`containerd started, log: ${this.folders.containerd}/containerd.log`)
     await this.#startKubelet({ controlPlane, certificates, settings, runtime })
@@ -147,6 +149,8 @@ export class ContainerNode implements AsyncDisposable {
       client: controlPlane.clientAs('system:kube-proxy'),
       nodeName: settings.name,
       network: this.#proxyNetwork(),
+      serverAddress: this.network.nodeAddress,
+      usage: machine.usage,
       onRulesLost: () => {
         this.#nodeNetwork
           .ensure()
@@ -258,12 +262,21 @@ export class ContainerNode implements AsyncDisposable {
       runtime,
       node: settings,
       view: kubelet,
+      metrics: kubelet.metrics,
+      sandboxImage: pauseImage,
+      version: this.#options.version,
       tls: tlsOf(current),
       usage: machine.usage,
     })
     this.#server = server
-    const onRenewed = (next: KubeletCertificates): void => server.setTls(tlsOf(next))
-    this.#run(renewCertificates({ platform, current, ensure, onRenewed }, this.#stopping.signal))
+    const { certificates: measured } = kubelet.metrics
+    measured.useServer(current.server.cert, platform.clock)
+    const onRenewed = (next: KubeletCertificates): void => {
+      server.setTls(tlsOf(next))
+      measured.useServer(next.server.cert, platform.clock)
+    }
+    const onFailure = (): void => measured.serverRenewErrors.add()
+    this.#run(renewCertificates({ platform, current, ensure, onRenewed, onFailure }, this.#stopping.signal))
     this.#run(kubelet.run(this.#stopping.signal))
   }
 
@@ -288,6 +301,9 @@ export class ContainerNode implements AsyncDisposable {
       domain: clusterDomain,
       listen: [{ host: nodeAddress, port: at.port }],
       nameServers: [dnsAddress],
+      metricsAddress: nodeAddress,
+      version: this.#options.version,
+      usage: this.#options.machine.usage,
       upstream: { resolvConf },
     })
     this.#run(dns.run(this.#stopping.signal))

@@ -4,11 +4,15 @@
  * would have as a separate process.
  */
 import type { ApiServer } from '#/apiserver/api-server.ts'
+import { MetricsRegistry } from '#/base/metrics.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
+import { RestClientMetrics, type RestClientHostMetrics } from '#/client/rest-client-metrics.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { ControllerManager } from '#/controllers/controller-manager.ts'
 import { HollowKubelet, type NodeShape } from '#/kubelet/hollow-kubelet.ts'
+import { HollowKubeletServer } from '#/kubelet/hollow-kubelet-server.ts'
+import type { HttpClient } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import type { ProfileFactory } from '#/scheduler/profile.ts'
@@ -27,31 +31,46 @@ export interface ControlPlaneOptions {
     readonly profiles: ProfileFactory
     readonly backoffMs: { readonly first: number; readonly max: number }
   }
+  /** `host:port` of the API server, for metrics of the clients; they are not measured when absent. */
+  readonly serverAddress?: string | undefined
 }
 
 export class ControlPlane {
   readonly components: readonly ControlPlaneComponent[]
+  readonly metrics = { controllers: new MetricsRegistry(), scheduler: new MetricsRegistry() }
+  /** Names of the controllers. */
+  readonly controllers: readonly string[]
+  readonly scheduler: Scheduler
   readonly #options: ControlPlaneOptions
   readonly #manager: ControllerManager
-  readonly #scheduler: Scheduler
   readonly #nodes = new Map<string, RunningNode>()
   readonly #stopping = new AbortController()
   readonly #running = new Set<Promise<void>>()
 
   constructor(options: ControlPlaneOptions) {
-    const { platform, controllers } = options
+    const { platform, controllers, serverAddress } = options
     this.#options = options
     this.components = options.components ?? ['controllers', 'scheduler']
+    this.controllers = controllers.map(({ name }) => name)
+    const requests = (component: ControlPlaneComponent): RestClientHostMetrics | undefined =>
+      serverAddress === undefined
+        ? undefined
+        : new RestClientMetrics(this.metrics[component]).forHost(serverAddress)
+    const controllerRequests = requests('controllers')
     this.#manager = new ControllerManager({
       platform,
       controllers,
-      client: this.clientAs('system:kube-controller-manager'),
-      clientFor: account =>
-        this.clientAs(`system:serviceaccount:kube-system:${account}`, serviceAccountGroups),
+      client: this.#clientAs('system:kube-controller-manager', [], controllerRequests),
+      clientFor: account => {
+        const user = `system:serviceaccount:kube-system:${account}`
+        return this.#clientAs(user, serviceAccountGroups, controllerRequests)
+      },
+      metrics: this.metrics.controllers,
     })
-    this.#scheduler = new Scheduler({
+    this.scheduler = new Scheduler({
       platform,
-      client: this.clientAs('system:kube-scheduler'),
+      client: this.#clientAs('system:kube-scheduler', [], requests('scheduler')),
+      metrics: this.metrics.scheduler,
       profiles: defaultProfiles,
       ...options.scheduler,
     })
@@ -59,25 +78,30 @@ export class ControlPlane {
 
   /** A client authenticated as this user. */
   clientAs(username: string, groups: readonly string[] = []): Client {
+    return this.#clientAs(username, groups)
+  }
+
+  #clientAs(username: string, groups: readonly string[], metrics?: RestClientHostMetrics): Client {
     const { platform, server } = this.#options
     const user = { username, groups: [...groups, 'system:authenticated'] }
     return clientOf({
       platform,
       transport: inProcessTransport({ handle: server.handle, user }),
       userAgent: username,
+      metrics,
     })
   }
 
   /** The last scheduling decision on a pod, `namespace/name`, while it is kept. */
   schedulingDecision(key: string): PodDecision | undefined {
-    return this.#scheduler.decisionOn(key)
+    return this.scheduler.decisionOn(key)
   }
 
   /** True if no component has pending work; delayed work does not count. */
   get isIdle(): boolean {
     return (
       this.#manager.isIdle &&
-      this.#scheduler.isIdle &&
+      this.scheduler.isIdle &&
       [...this.#nodes.values()].every(({ kubelet }) => kubelet.isIdle)
     )
   }
@@ -87,7 +111,7 @@ export class ControlPlane {
     const nodes = [...this.#nodes.values()].map(({ kubelet }) => {
       return [`kubelet of ${kubelet.name}`, kubelet] as const
     })
-    const parts = [['scheduler', this.#scheduler] as const, ...nodes]
+    const parts = [['scheduler', this.scheduler] as const, ...nodes]
     const busy = parts.filter(([, part]) => !part.isIdle)
     return new Map([...this.#manager.busy(), ...busy.map(([name, part]) => [name, part.busyKeys] as const)])
   }
@@ -95,7 +119,7 @@ export class ControlPlane {
   start(): void {
     const { signal } = this.#stopping
     if (this.components.includes('controllers')) this.#running.add(this.#manager.run(signal))
-    if (this.components.includes('scheduler')) this.#running.add(this.#scheduler.run(signal))
+    if (this.components.includes('scheduler')) this.#running.add(this.scheduler.run(signal))
   }
 
   /** Starts a node, or restarts a stopped one. */
@@ -106,6 +130,16 @@ export class ControlPlane {
     const stopping = new AbortController()
     const running = kubelet.run(stopping.signal)
     this.#nodes.set(node.name, { kubelet, stopping, running })
+  }
+
+  /** The kubelet API of a running node. */
+  kubeletClient(nodeName: string): HttpClient | undefined {
+    const node = this.#nodes.get(nodeName)
+    if (node === undefined) return undefined
+    const { platform } = this.#options
+    const { kubelet, stopping } = node
+    node.server ??= new HollowKubeletServer({ platform, kubelet, signal: stopping.signal })
+    return node.server.client
   }
 
   /** Stops the kubelet; the Node object and its pods remain in the API. */
@@ -126,6 +160,7 @@ interface RunningNode {
   readonly kubelet: HollowKubelet
   readonly stopping: AbortController
   readonly running: Promise<void>
+  server?: HollowKubeletServer
 }
 
 const serviceAccountGroups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system']

@@ -11,6 +11,12 @@ import type { StoreAlarm } from '#/store/store.ts'
 /** The process that holds the lock, and its state. */
 export interface LockHolder {
   readonly pid: number
+  /** The process that restarts this one when it crashes; absent if there is none. */
+  readonly supervisorPid?: number
+  /** The crash because of which the process was restarted. */
+  readonly crash?: Crash
+  /** When the cluster will be started after repeated crashes; wall time in milliseconds since 1970. */
+  readonly backOffUntilMs?: number
   /** A command for a stopped cluster, such as `k8ts snapshot save`; absent if the process is the cluster. */
   readonly command?: string
   /** The URL of the API server, once it listens. */
@@ -30,6 +36,15 @@ export interface SlowSync {
   /** Wall time in milliseconds since 1970. */
   readonly endedMs: number
   readonly tookMs: number
+}
+
+/** The last crash of the process that ran the cluster. */
+export interface Crash {
+  readonly reason: string
+  /** Wall time in milliseconds since 1970. */
+  readonly crashedMs: number
+  /** Since the cluster was started by its user. */
+  readonly restarts: number
 }
 
 /** Waits a while for a command that has the lock, since most of them end soon. */

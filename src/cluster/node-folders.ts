@@ -32,7 +32,7 @@ export function nodeFolders(clusterFolder: string): NodeFolders {
   }
 }
 
-/** The cgroup root of all pods of the cluster in this slot. */
+/** Parent of all cgroups of the cluster in this slot: its pods, and its own processes. */
 export function nodeCgroup(slot: number): string {
   return `/k8ts-${slot}`
 }

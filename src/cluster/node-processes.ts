@@ -3,13 +3,14 @@
  * the container runtime, so that they can be terminated even when it no longer runs.
  */
 import { join } from 'node:path'
+import { kubepodsCgroup } from '#/kubelet/pod-paths.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 
 export interface NodeProcessesOptions {
   readonly platform: Platform
   readonly linux: Pick<Linux, 'run'>
-  /** Parent of all pod cgroups of the cluster. */
+  /** Parent of all cgroups of the cluster. */
   readonly cgroupRoot: string
   /** Socket path of the cluster's containerd. */
   readonly containerdSocket: string
@@ -56,7 +57,8 @@ async function kindOf(options: NodeProcessesOptions, pid: string): Promise<'cont
     const words = (await read('cmdline')).split('\0')
     if (words[0]?.includes('containerd-shim')) return words.includes(containerdSocket) ? 'shim' : undefined
     const groups = (await read('cgroup')).split('\n').map(line => line.split(':').slice(2).join(':'))
-    return groups.some(group => group.startsWith(`${cgroupRoot}/`)) ? 'container' : undefined
+    const pods = `${kubepodsCgroup({ cgroupRoot })}/`
+    return groups.some(group => group.startsWith(pods)) ? 'container' : undefined
   } catch {
     // The process has exited meanwhile.
     return undefined

@@ -5,19 +5,24 @@ import type { Metrics } from '#/apiserver/metrics.ts'
 import type { ApiServerSettings } from '#/apiserver/settings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { ProcessMemory } from '#/platform/process-usage.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import type { StorePlace } from '#/store/snapshot.ts'
 import type { Store } from '#/store/store.ts'
 
 export type StoreSettings =
   | EmbeddedStoreSettings
-  | { readonly type: 'memory' }
+  | MemoryStoreSettings
   | { readonly type: 'etcd'; readonly endpoints: readonly string[] }
 
-export interface EmbeddedStoreSettings {
-  readonly type: 'embedded'
+export interface MemoryStoreSettings {
+  readonly type: 'memory'
   /** Maximum size of all objects and their history, 0 for none. */
   readonly quotaBytes?: number
+}
+
+export interface EmbeddedStoreSettings extends Omit<MemoryStoreSettings, 'type'> {
+  readonly type: 'embedded'
   /** Scheduled snapshots; none when absent. */
   readonly snapshots?: SnapshotSettings
 }
@@ -33,8 +38,10 @@ export interface OpenStoreOptions {
   /** Folder of the cluster. */
   readonly folder: string
   readonly store: StoreSettings
+  /** The memory of the process; unlimited when absent. */
+  readonly memory?: Pick<ProcessMemory, 'residentBytesMax'> | undefined
   readonly loadGrpc: () => Promise<GrpcConnect>
-  readonly metrics: Metrics['storage']
+  readonly metrics: Metrics['store']
   /** Called with the duration of each sync of the embedded store that took long. */
   readonly onSlowSync: (tookMs: number) => void
 }
@@ -53,15 +60,19 @@ async function openBackend(options: OpenStoreOptions): Promise<Store> {
       const embedded = await EmbeddedStore.open({
         platform,
         ...embeddedStorePlace(folder),
-        quotaBytes: store.quotaBytes ?? defaultQuotaBytes,
+        quotaBytes: store.quotaBytes ?? defaultQuotaBytes(options.memory?.residentBytesMax),
         onSync: metrics.observeSync,
         onSlowSync,
       })
       metrics.readSpace(embedded.space)
       return embedded
     }
-    case 'memory':
-      return MemoryStore.open({ platform })
+    case 'memory': {
+      const quotaBytes = store.quotaBytes ?? defaultQuotaBytes(options.memory?.residentBytesMax)
+      const memory = await MemoryStore.open({ platform, quotaBytes })
+      metrics.readSpace(memory.space)
+      return memory
+    }
     case 'etcd': {
       const { EtcdStore } = await import('#/store/etcd.ts')
       return EtcdStore.open({ platform, connect: await loadGrpc(), endpoints: store.endpoints })
@@ -69,8 +80,13 @@ async function openBackend(options: OpenStoreOptions): Promise<Store> {
   }
 }
 
-/** The default of etcd: all objects are also in the memory of this process. */
-const defaultQuotaBytes = 2 * 1024 ** 3
+/**
+ * The default of etcd, on small machines less: all objects are also in the memory of this process, which needs memory
+ * for their decoded form, for requests and for garbage, too.
+ */
+export function defaultQuotaBytes(memoryBytesMax = Infinity): number {
+  return Math.min(2 * 1024 ** 3, Math.floor(memoryBytesMax / 4))
+}
 
 /** The files of the embedded store of a cluster. */
 export function embeddedStorePlace(folder: string): StorePlace {
@@ -91,10 +107,14 @@ export interface EncryptedStore {
   readonly encryption: ResourceCiphers
 }
 
-export interface EncryptStoreOptions extends Omit<OpenStoreOptions, 'store' | 'metrics' | 'onSlowSync'> {
+export interface EncryptStoreOptions extends Omit<
+  OpenStoreOptions,
+  'store' | 'memory' | 'metrics' | 'onSlowSync'
+> {
   /** Undefined unless the administrator configures encryption. */
   readonly settings: ApiServerSettings['encryption']
   readonly signal: AbortSignal
+  readonly metrics: Metrics['storage']
 }
 
 /**
@@ -102,7 +122,7 @@ export interface EncryptStoreOptions extends Omit<OpenStoreOptions, 'store' | 'm
  * others. API servers that share an etcd must have the same keys.
  */
 export async function encryptStore(store: Store, options: EncryptStoreOptions): Promise<EncryptedStore> {
-  const { platform, folder, loadGrpc, settings, signal } = options
+  const { platform, folder, loadGrpc, settings, signal, metrics } = options
   const configuration =
     settings?.configuration ??
     (await ensureEncryptionConfiguration(platform, join(folder, 'pki', 'encryption.yaml')))
@@ -112,6 +132,7 @@ export async function encryptStore(store: Store, options: EncryptStoreOptions): 
     connect: settings ? await loadGrpc() : noKeyService,
     configuration,
     signal,
+    metrics,
   })
   return { store: new EncryptingStore({ store, encryption, log: platform.log }), encryption }
 }

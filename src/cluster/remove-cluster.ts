@@ -18,6 +18,8 @@ export interface RemoveClusterOptions {
   /** Absent on platforms without containers. */
   readonly linux?: Linux
   readonly folder: string
+  /** The network slot of the cluster; read from its folder when absent. */
+  readonly claim?: NetworkSlot
   readonly onProgress: (text: string) => void
 }
 
@@ -25,9 +27,10 @@ export async function removeCluster({
   platform,
   linux,
   folder,
+  claim: given,
   onProgress,
 }: RemoveClusterOptions): Promise<void> {
-  const claim = await readNetworkSlot(platform.files, folder)
+  const claim = given ?? (await readNetworkSlot(platform.files, folder))
   if (linux && claim) {
     await removeContainers({ platform, linux, folder, claim })
     onProgress('containers removed')
@@ -40,6 +43,7 @@ export async function removeCluster({
 
 /** A folder that is a mount point is emptied but kept. */
 async function removeFolder({ files }: Platform, folder: string): Promise<void> {
+  if ((await files.stat(folder)) === undefined) return
   for (const name of await files.list(folder)) await files.remove(join(folder, name))
   try {
     await files.remove(folder)
@@ -48,9 +52,7 @@ async function removeFolder({ files }: Platform, folder: string): Promise<void> 
   }
 }
 
-interface Left extends Required<Omit<RemoveClusterOptions, 'onProgress'>> {
-  readonly claim: NetworkSlot
-}
+type Left = Required<Omit<RemoveClusterOptions, 'onProgress'>>
 
 /** Short grace period: the data of the containers is removed anyway. */
 const graceMs = 1_000

@@ -18,8 +18,11 @@ export function tlsOf(certificates: ClusterCertificates, settings: ApiServerSett
 }
 
 /** Client certificate of the API server for kubelets, and the authority of their serving certificates. */
-export function kubeletTlsOf({ ca, kubeletClient }: ClusterCertificates): HttpClientTls {
-  return { ca: ca.cert, ...kubeletClient }
+export function kubeletTlsOf(
+  { ca, kubeletClient }: ClusterCertificates,
+  { kubeletTls: { authorities, client } }: ApiServerSettings,
+): HttpClientTls {
+  return { ca: authorities ?? ca.cert, ...(client ?? kubeletClient) }
 }
 
 /** Authorities for client certificates: the cluster's own, and those of `--client-ca-file`. */

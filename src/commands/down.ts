@@ -62,16 +62,19 @@ async function stopOwner(
 ): Promise<void> {
   const owner = await readLockHolder(platform, folder)
   if (owner === undefined) return
-  onProgress(`stopping process ${owner.pid}`)
-  signalProcess(owner.pid, 'SIGTERM')
-  if (await hasEnded(platform, owner.pid, stopMs)) return
-  signalProcess(owner.pid, 'SIGKILL')
-  if (!(await hasEnded(platform, owner.pid, stopMs))) throw new Error(`process ${owner.pid} did not exit`)
+  const { pid, supervisorPid = pid } = owner
+  const pids = [...new Set([supervisorPid, pid])]
+  onProgress(`stopping process ${supervisorPid}`)
+  signalProcess(supervisorPid, 'SIGTERM')
+  if (await haveEnded(platform, pids, stopMs)) return
+  // The supervisor first, since it would restart the other.
+  for (const each of pids) signalProcess(each, 'SIGKILL')
+  if (!(await haveEnded(platform, pids, stopMs))) throw new Error(`process ${pids.join(', ')} did not exit`)
 }
 
-async function hasEnded({ clock }: Platform, pid: number, withinMs: number): Promise<boolean> {
+async function haveEnded({ clock }: Platform, pids: readonly number[], withinMs: number): Promise<boolean> {
   const endMs = clock.monotonicMs() + withinMs
-  while (isProcessAlive(pid)) {
+  while (pids.some(isProcessAlive)) {
     if (clock.monotonicMs() > endMs) return false
     await clock.sleep(pollMs)
   }

@@ -1,24 +1,34 @@
 /** Shared by the commands that run a cluster, or only its API server, in this process. */
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { parseIp } from '#/api/net/ip.ts'
 import { tryParseDurationMs } from '#/api/text/duration.ts'
 import type { apiServerFlags } from '#/apiserver/flags.ts'
 import { valueFlag, integerFlag, UsageError, type FlagValues } from '#/base/flags.ts'
 import type { Cluster, ClusterOptions, ControlPlaneSettings, StoreSettings } from '#/cluster.ts'
+import type { DataFolder, FolderLoss } from '#/cluster/watch-data-folder.ts'
 import type { Terminal } from '#/command-line/command.ts'
+import type { NetworkSlot } from '#/network/network-slot.ts'
 import {
   collectGarbageWhenIdle,
   connectHttp,
+  crashExitCode,
+  findSupervisor,
   importModule,
   loadGrpc,
   machineNames,
   nodeCrypto,
+  nodeLinux,
   nodePlatform,
+  nodeProfiler,
   processId,
   processMemory,
   processUsage,
+  reportCrashes,
   serveHttp,
   terminationSignal,
+  type Platform,
+  type Supervisor,
 } from '#/platform/node.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
 import manifest from '../../package.json' with { type: 'json' }
@@ -40,7 +50,7 @@ export const clusterFlags = {
   }),
   'quota-backend-bytes': integerFlag(
     'N',
-    'maximum size of the embedded store (default 2147483648); 0 means no limit',
+    'maximum size of the store (default a quarter of the memory, at most 2147483648); 0 means no limit',
   ),
   'snapshot-interval': valueFlag(
     'DURATION',
@@ -69,15 +79,20 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   const { flags, controlPlane, output = 'text', signal } = options
   const platform = nodePlatform({ log: { level: logLevel(flags.v ?? 0), format: 'text' } })
   const { clock } = platform
-  using _ = collectGarbageWhenIdle(clock)
+  const memory = processMemory()
+  using _ = collectGarbageWhenIdle(clock, () => memory.idle())
   const startedMs = clock.monotonicMs()
   const terminated = terminationSignal({ deadlineMs: stopDeadlineMs })
   const ended = signal === undefined ? terminated : AbortSignal.any([terminated, signal])
   const print = (line: string): void => {
     if (output === 'text') terminal.write(`${line}\n`)
   }
+  const folder = dataFolder(flags)
+  const supervisor = findSupervisor()
   let cluster: Cluster
+  if (supervisor?.crashed !== undefined) await requireDataFolder(platform, folder)
   try {
+    const supervision = supervisor && (await recover(platform, { supervisor, folder, signal: ended }))
     const { Cluster } = await import('#/cluster.ts')
     cluster = await Cluster.start({
       platform,
@@ -88,12 +103,14 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
         loadGrpc,
         crypto: nodeCrypto(),
         usage: processUsage,
-        memory: processMemory(),
+        profiler: nodeProfiler(),
+        memory,
         names: machineNames(),
         pid: processId(),
         startedMs: clock.now(),
+        ...(supervision && { supervision }),
       },
-      folder: dataFolder(flags),
+      folder,
       host: flags.bind ?? '127.0.0.1',
       port: flags.port ?? 6443,
       store: storeSettings(flags),
@@ -106,30 +123,110 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
       signal: ended,
     })
   } catch (error) {
-    if (!ended.aborted) throw error
-    return 0
+    if (ended.aborted) return 0
+    if (supervisor?.crashed === undefined) throw error
+    platform.log.error('Cluster failed to start after a crash', { error })
+    const { recordStartFailure } = await import('#/cluster/crash-recovery.ts')
+    await recordStartFailure(platform, folder, error)
+    return crashExitCode
   }
   const seconds = ((clock.monotonicMs() - startedMs) / 1_000).toFixed(2)
   const { kubeconfig, url: server } = cluster
   print(`ready in ${seconds} s${options.isFolderShared ? '' : `: export KUBECONFIG=${kubeconfig}`}`)
   if (output === 'json') terminal.write(`${JSON.stringify({ kubeconfig, server })}\n`)
-  if (!ended.aborted) await once(ended, 'abort')
+  const { isFolderShared = false } = options
+  const owned = isFolderShared ? undefined : await ownFolder(platform, folder)
+  const loss = await runUntilEnded(owned, ended)
+  if (owned && loss) return await stopAfterLoss(terminal, { cluster, loss, owned })
   print('stopping')
   await cluster.stop()
   return 0
 }
 
+/** The data folder, and what is needed to remove the rest of a cluster without it. */
+interface OwnedFolder extends DataFolder {
+  readonly claim: NetworkSlot | undefined
+}
+
+async function ownFolder(platform: Platform, folder: string): Promise<OwnedFolder> {
+  const { readNetworkSlot } = await import('#/network/network-slot.ts')
+  return { platform, folder, pid: processId(), claim: await readNetworkSlot(platform.files, folder) }
+}
+
+/** Resolves with undefined when the cluster is to end, or with the reason why it cannot go on. */
+async function runUntilEnded(
+  owned: OwnedFolder | undefined,
+  signal: AbortSignal,
+): Promise<FolderLoss | undefined> {
+  if (signal.aborted) return undefined
+  if (owned === undefined) {
+    await once(signal, 'abort')
+    return undefined
+  }
+  const { watchDataFolder } = await import('#/cluster/watch-data-folder.ts')
+  return watchDataFolder(owned, signal)
+}
+
+interface Loss {
+  readonly cluster: Cluster
+  readonly loss: FolderLoss
+  readonly owned: OwnedFolder
+}
+
+/** Removes what `k8ts down` could not find anymore without the folder. Ends in any case, as after a signal. */
+async function stopAfterLoss(terminal: Terminal, { cluster, loss, owned }: Loss): Promise<number> {
+  const { platform, folder, claim } = owned
+  terminal.writeError(`k8ts: ${loss.message}: stopping\n`)
+  const stopAndRemove = async (): Promise<void> => {
+    await cluster.stop().catch(() => undefined)
+    if (claim === undefined || loss.isTakenOver) return
+    const { removeCluster } = await import('#/cluster/remove-cluster.ts')
+    await removeCluster({ platform, linux: await nodeLinux(), folder, claim, onProgress: () => undefined })
+  }
+  const failed = (error: unknown): void => platform.log.error('Failed to remove the cluster', { error })
+  await Promise.race([stopAndRemove().catch(failed), platform.clock.sleep(stopDeadlineMs)])
+  return 1
+}
+
+/** A cluster that crashed because its data folder was deleted must not begin as an empty one. */
+async function requireDataFolder(platform: Platform, folder: string): Promise<void> {
+  if ((await platform.files.stat(folder)) === undefined)
+    throw new Error(`the data folder ${folder} was deleted`)
+}
+
+interface RecoverOptions {
+  readonly supervisor: Supervisor
+  readonly folder: string
+  readonly signal: AbortSignal
+}
+
+/** Resolves when the cluster may start: at once, unless the process has crashed repeatedly. */
+async function recover(
+  platform: Platform,
+  { supervisor, folder, signal }: RecoverOptions,
+): Promise<ClusterOptions['machine']['supervision']> {
+  const { pid: supervisorPid, crashed } = supervisor
+  const reportPath = join(folder, 'crash-report.json')
+  reportCrashes(reportPath)
+  if (crashed === undefined) return { supervisorPid }
+  const { recoverFromCrash } = await import('#/cluster/crash-recovery.ts')
+  const options = { platform, folder, reportPath, pid: processId(), supervisorPid, crashed }
+  return { supervisorPid, crash: await recoverFromCrash(options, signal) }
+}
+
 function storeSettings(flags: RunClusterOptions['flags']): StoreSettings {
   const { store = { type: 'embedded' }, 'quota-backend-bytes': quotaBytes } = flags
-  if (store.type !== 'embedded') {
-    if (quotaBytes !== undefined) throw new UsageError('--quota-backend-bytes requires --store embedded')
+  if (store.type === 'etcd') {
+    if (quotaBytes !== undefined) throw new UsageError('--quota-backend-bytes: set it for etcd itself')
     return store
   }
+  const quota = quotaBytes === undefined ? {} : { quotaBytes }
+  if (store.type === 'memory') return { ...store, ...quota }
   const { 'snapshot-interval': intervalMs = 3_600_000, 'snapshot-retention': retention = 24 } = flags
   const isScheduled = intervalMs > 0 && retention > 0
   return {
     ...store,
-    ...(quotaBytes !== undefined && { quotaBytes }),
+    ...quota,
     ...(isScheduled && { snapshots: { intervalMs, retention } }),
   }
 }

@@ -16,8 +16,9 @@ import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts status [--data-dir DIR]
 
-Shows the state of the cluster in this folder: the URL of the API server, alarms of the store, a failed snapshot, a slow
-disk, nodes and pods. Exits with 0 if the cluster is ready and there are no alarms, otherwise with 1.
+Shows the state of the cluster in this folder: the URL of the API server, restarts after a crash, alarms of the store, a
+failed snapshot, a slow disk, nodes and pods. Exits with 0 if the cluster is ready and there are no alarms, otherwise
+with 1.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -70,9 +71,24 @@ async function readObjects(
   return { nodes: allNodes.items, pods: allPods.items }
 }
 
-function describeOwner({ pid, url, isReady: ready, startedMs }: LockHolder, nowMs: number): string {
-  const state = ready ? `ready at ${url}` : 'starting'
-  return `${state}, process ${pid}, for ${describeMinutes(nowMs - startedMs)}\n`
+function describeOwner(owner: LockHolder, nowMs: number): string {
+  const { pid, supervisorPid, startedMs } = owner
+  const supervisor = supervisorPid === undefined ? '' : `, supervisor ${supervisorPid}`
+  const age = describeMinutes(nowMs - startedMs)
+  return `${describeState(owner, nowMs)}, process ${pid}${supervisor}, for ${age}\n${describeCrash(owner, nowMs)}`
+}
+
+function describeState({ isReady: ready, url, backOffUntilMs }: LockHolder, nowMs: number): string {
+  if (ready) return `ready at ${url}`
+  if (backOffUntilMs === undefined) return 'starting'
+  return `starting in ${Math.ceil(Math.max(0, backOffUntilMs - nowMs) / 1_000)} s`
+}
+
+function describeCrash({ crash }: LockHolder, nowMs: number): string {
+  if (crash === undefined) return ''
+  const { restarts, crashedMs, reason } = crash
+  const times = restarts === 1 ? 'once' : `${restarts} times`
+  return `restarted ${times} after a crash, the last ${describeMinutes(nowMs - crashedMs)} ago: ${reason}\n`
 }
 
 function describeMinutes(durationMs: number): string {

@@ -60,6 +60,7 @@ const help = `Usage: k8ts up [FLAGS]
 Runs a cluster on this machine in one process: API server, controllers, scheduler, and a node that runs containers, with
 service proxy and DNS. Writes the administrator's kubeconfig to DIR/admin.conf and prints a line when it is ready.
 SIGTERM or ctrl-C stops everything that was started; the state remains in DIR and the next k8ts up continues with it.
+If the cluster crashes it is started again, and k8ts status shows why.
 If containers are not supported (no root, no containerd), a message is printed and the node is simulated.
 
 ${describeFlags(upFlags)}

@@ -16,6 +16,7 @@ const clusterInfo = 'kube-public/cluster-info'
 
 export const bootstrapSignerController: Controller = {
   name: 'bootstrap-signer-controller',
+  queueName: 'bootstrap_signer_queue',
   account: 'bootstrap-signer',
   setUp,
 }

@@ -19,6 +19,7 @@ import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from 
 
 export const certificateApprovingController: Controller = {
   name: 'certificatesigningrequest-approving-controller',
+  queueName: 'certificate',
   account: 'certificate-controller',
   setUp,
 }

@@ -11,6 +11,7 @@ import type { Controller } from './controller.ts'
 
 export const clusterRoleAggregationController: Controller = {
   name: 'clusterrole-aggregation-controller',
+  queueName: 'ClusterRoleAggregator',
   account: 'clusterrole-aggregation-controller',
   setUp: ({ informer, enqueue }) => {
     const roles = informer(clusterRoles)

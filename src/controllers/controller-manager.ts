@@ -2,9 +2,11 @@
  * Runs several controllers in one process. They share informers, so there is one watch and one cache per
  * resource; each controller writes with its own service account.
  */
+import { MetricsRegistry, type ScalarMetric } from '#/base/metrics.ts'
 import { Informers } from '#/client/informers.ts'
 import type { Client } from '#/client/client.ts'
 import type { WorkQueueMetrics } from '#/client/workqueue.ts'
+import { WorkQueueMetricsProvider } from '#/client/workqueue-metrics.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ControllerLoop, type Controller } from './controller.ts'
 
@@ -18,19 +20,28 @@ export interface ControllerManagerOptions {
   readonly client: Client
   /** A client that acts as a service account in `kube-system`. */
   readonly clientFor: (account: string) => Client
+  /** For the metrics of the controllers and, unless `queueMetrics` is given, of their work queues. */
+  readonly metrics?: MetricsRegistry | undefined
+  /** Shared by several controller managers of a process. */
+  readonly queueMetrics?: WorkQueueMetricsProvider | undefined
 }
 
 export class ControllerManager {
   readonly informers: Informers
   readonly #loops: readonly ControllerLoop[]
+  readonly #runningControllers: ScalarMetric
 
-  constructor({ platform, controllers, client, clientFor }: ControllerManagerOptions) {
+  constructor(options: ControllerManagerOptions) {
+    const { platform, controllers, client, clientFor, metrics = new MetricsRegistry() } = options
+    const queueMetrics = options.queueMetrics ?? new WorkQueueMetricsProvider(metrics)
+    this.#runningControllers = runningManagedControllers(metrics)
     const informers = new Informers({ client, platform })
     this.informers = informers
     this.#loops = controllers.map(controller => {
       const { account } = controller
       const own = account === undefined ? client : clientFor(account)
-      return new ControllerLoop({ controller, platform, informers, client: own })
+      const shared = { platform, informers, metrics, queueMetrics }
+      return new ControllerLoop({ ...shared, controller, client: own })
     })
   }
 
@@ -57,6 +68,22 @@ export class ControllerManager {
 
   /** Runs until aborted; resolves after reconciles in progress have finished. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.informers.run(signal), ...this.#loops.map(loop => loop.run(signal))])
+    await Promise.all([this.informers.run(signal), ...this.#loops.map(loop => this.#runLoop(loop, signal))])
   }
+
+  async #runLoop(loop: ControllerLoop, signal: AbortSignal): Promise<void> {
+    const running = this.#runningControllers.with(loop.name, 'kube-controller-manager')
+    running.value = 1
+    await loop.run(signal)
+    running.value = 0
+  }
+}
+
+function runningManagedControllers(registry: MetricsRegistry): ScalarMetric {
+  return registry.gauge({
+    name: 'running_managed_controllers',
+    help: '1 for each controller that runs.',
+    labels: ['name', 'manager'],
+    stability: 'BETA',
+  })
 }

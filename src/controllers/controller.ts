@@ -9,6 +9,7 @@
  * interrupted between any two writes; the next reconcile, possibly in another process, must complete the
  * rest.
  */
+import { MetricsRegistry } from '#/base/metrics.ts'
 import { isNamespaceTerminating } from '#/api/errors.ts'
 import { parseKey, type KubernetesObject, type NamespacedName } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
@@ -18,6 +19,7 @@ import type { Informer } from '#/client/informer.ts'
 import type { Informers } from '#/client/informers.ts'
 import type { Selection } from '#/client/reflector.ts'
 import { WorkQueue, type ReconcileResult, type WorkQueueMetrics } from '#/client/workqueue.ts'
+import type { WorkQueueMetricsProvider } from '#/client/workqueue-metrics.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { WriteBarrier } from './controller/write-barrier.ts'
 import { recordingClient } from './controller/recording-client.ts'
@@ -29,6 +31,8 @@ export interface Controller {
   readonly account?: string
   /** Source component in events; default the account, or else the name. */
   readonly component?: string
+  /** Name of the work queue in metrics, if it is not that of the controller. */
+  readonly queueName?: string
   /** Number of keys reconciled in parallel. */
   readonly workers?: number
   /** Called once, before the informers run. */
@@ -62,6 +66,8 @@ export interface ControllerContext {
   readonly enqueue: (key: string, afterMs?: number) => void
   /** Registers a task that runs beside the reconciles, from when the informers have synced until aborted. */
   readonly background: (run: (signal: AbortSignal) => Promise<void>) => void
+  /** For the controller's own metrics, which it registers in `setUp`. */
+  readonly metrics: MetricsRegistry
 }
 
 export interface ControllerLoopOptions {
@@ -71,6 +77,8 @@ export interface ControllerLoopOptions {
   readonly client: Client
   /** Shared by all controllers in the process. */
   readonly informers: Informers
+  readonly metrics?: MetricsRegistry | undefined
+  readonly queueMetrics?: WorkQueueMetricsProvider | undefined
 }
 
 /** Five, as for most controllers of kube-controller-manager. */
@@ -87,15 +95,15 @@ export class ControllerLoop {
 
   constructor(options: ControllerLoopOptions) {
     const { controller, platform, client } = options
-    const { name, account = name, component = account } = controller
+    const { name, account = name, component = account, queueName = name } = controller
     this.#options = options
-    this.#queue = new WorkQueue({ platform, name })
+    this.#queue = new WorkQueue({ platform, name: queueName, metrics: options.queueMetrics })
     this.#recorder = new EventRecorder({ client, platform, component })
     this.#reconcile = controller.setUp(this.#context())
   }
 
   get name(): string {
-    return this.#queue.name
+    return this.#options.controller.name
   }
 
   /** Runs until aborted; resolves after reconciles in progress have finished. */
@@ -154,9 +162,10 @@ export class ControllerLoop {
   }
 
   #context(): ControllerContext {
-    const { platform, client, informers } = this.#options
+    const { platform, client, informers, metrics = new MetricsRegistry() } = this.#options
     return {
       platform,
+      metrics,
       client,
       recorder: this.#recorder,
       informer: (resource, selection) => this.#follow(resource, informers.of(resource, selection)),

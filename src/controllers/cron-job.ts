@@ -3,6 +3,8 @@
  * after a crash finds the existing Job instead of creating another.
  * https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/
  */
+import { parseTime } from '#/api/text/time.ts'
+import { exponentialBuckets } from '#/base/exponential-buckets.ts'
 import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import { cronJobs, jobs } from '#/api/generated/batch/v1-resources.ts'
@@ -19,14 +21,23 @@ import { enqueueForOwner, controllerRefIndex } from './shared/controller-ref-ind
 
 export const cronJobController: Controller = {
   name: 'cronjob-controller',
+  queueName: 'cronjob',
   account: 'cronjob-controller',
   setUp,
 }
 
-function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Reconcile {
+function setUp({ platform, recorder, informer, enqueue, metrics }: ControllerContext): Reconcile {
   const allCronJobs = informer(cronJobs)
   const allJobs = informer(jobs)
   const owned = controllerRefIndex(allJobs)
+  const creationSkewSeconds = metrics
+    .histogram({
+      name: 'cronjob_controller_job_creation_skew_duration_seconds',
+      help: 'Time from when a job was due until it was created.',
+      buckets: exponentialBuckets(1, 2, 10),
+      stability: 'STABLE',
+    })
+    .with()
   /** Time at which the schedule was last seen to change, by key. */
   const changedAtMs = new Map<string, number>()
   allCronJobs.addEventHandler((key, { oldObject, newObject }) => {
@@ -47,7 +58,8 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
       changedMs: changedAtMs.get(key),
       nowMs: platform.clock.now(),
     })
-    const pass = { client, recorder, cronJob }
+    const onCreated = (skewMs: number): void => creationSkewSeconds.observe(skewMs / 1_000)
+    const pass = { client, recorder, cronJob, onCreated }
     for (const event of plan.events) recorder.record(cronJob, event)
     await Promise.all(plan.forget.map(job => removeJob(pass, job.metadata).catch(ignore)))
     const { status, error } = await start(pass, plan)
@@ -81,6 +93,7 @@ interface Pass {
   readonly client: Client
   readonly recorder: EventRecorder
   readonly cronJob: Stored<CronJob>
+  readonly onCreated: (skewMs: number) => void
 }
 
 interface Started {
@@ -105,11 +118,13 @@ async function start(pass: Pass, plan: CronJobPlan): Promise<Started> {
 }
 
 /** Undefined if a Job that this CronJob does not control has the name. */
-async function createJob({ client, recorder, cronJob }: Pass, startMs: number): Promise<Job | undefined> {
+async function createJob(pass: Pass, startMs: number): Promise<Job | undefined> {
+  const { client, recorder, cronJob, onCreated } = pass
   const job = jobOfCronJob(cronJob, startMs)
   const { namespace, name } = job.metadata
   try {
     const made = await client.create(jobs, job)
+    onCreated((parseTime(made.metadata.creationTimestamp) ?? startMs) - startMs)
     recorder.record(cronJob, { type: 'Normal', reason: 'SuccessfulCreate', message: `Created job ${name}` })
     return made
   } catch (error) {

@@ -29,6 +29,7 @@ import { messageOf } from '#/base/message-of.ts'
 
 export const daemonSetController: Controller = {
   name: 'daemonset-controller',
+  queueName: 'daemonset',
   account: 'daemon-set-controller',
   component: 'daemonset-controller',
   workers: 2,

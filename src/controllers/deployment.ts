@@ -30,6 +30,7 @@ import { isPodTerminal } from './pods.ts'
 
 export const deploymentController: Controller = {
   name: 'deployment-controller',
+  queueName: 'deployment',
   account: 'deployment-controller',
   setUp,
 }

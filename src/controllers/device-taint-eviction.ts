@@ -4,6 +4,7 @@
  * which are disabled by default, are not implemented.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/#device-taints-and-tolerations
  */
+import { evictionMetrics, type EvictionMetrics } from './shared/eviction-metrics.ts'
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -52,10 +53,12 @@ class DeviceTaintEviction {
   readonly #claimsByDevice: Index<Stored<ResourceClaim>>
   /** The uids of pods that are scheduled for eviction, by pod key. */
   readonly #scheduledEvictions = new Map<string, string>()
+  readonly #evictions: EvictionMetrics
 
   constructor(context: ControllerContext) {
     const { informer, enqueue } = context
     this.#context = context
+    this.#evictions = evictionMetrics(context.metrics, 'device_taint_eviction_controller')
     this.#pods = informer(pods)
     this.#claims = informer(resourceClaims)
     const slices = informer(resourceSlices)
@@ -117,6 +120,8 @@ class DeviceTaintEviction {
     this.#scheduledEvictions.delete(key)
     this.#record(pod, 'Marking for deletion')
     await this.#evict(pod, client, signal)
+    this.#evictions.podDeletions.add()
+    this.#evictions.podDeletionSeconds.observe((clock.now() - dueMs) / 1_000)
     return undefined
   }
 

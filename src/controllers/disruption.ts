@@ -34,6 +34,7 @@ import { isPodTerminal } from './pods.ts'
 
 export const disruptionController: Controller = {
   name: 'disruption-controller',
+  queueName: 'disruption',
   account: 'disruption-controller',
   component: 'controllermanager',
   setUp,

@@ -3,6 +3,9 @@
  * and other clients read.
  * https://kubernetes.io/docs/concepts/services-networking/service/#endpointslice-mirroring
  */
+import { SliceMetrics } from './service-endpoints/slice-metrics.ts'
+import { exponentialBuckets } from '#/base/exponential-buckets.ts'
+import type { HistogramSeries, MetricsRegistry } from '#/base/metrics.ts'
 import { endpoints, services } from '#/api/generated/core/v1-resources.ts'
 import type { Endpoints, Service } from '#/api/generated/core/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
@@ -14,6 +17,7 @@ import { writeSlices } from './service-endpoints/write-slices.ts'
 
 export const endpointSliceMirroringController: Controller = {
   name: 'endpointslice-mirroring-controller',
+  queueName: 'endpoint_slice_mirroring',
   account: 'endpointslicemirroring-controller',
   component: 'endpoint-slice-mirroring-controller',
   setUp,
@@ -22,7 +26,9 @@ export const endpointSliceMirroringController: Controller = {
 const skipLabel = 'endpointslice.kubernetes.io/skip-mirror'
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader'
 
-function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
+function setUp({ platform, recorder, informer, enqueue, metrics }: ControllerContext): Reconcile {
+  const { clock } = platform
+  const measured = mirroringMetrics(metrics)
   const allServices = informer(services)
   const allEndpoints = informer(endpoints)
   const allSlices = informer(endpointSlices)
@@ -44,10 +50,20 @@ function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
     const custom = allEndpoints.get(key)
     const slices = slicesOf.get(key).filter(slice => !isBeingDeleted(slice))
     const isMirrored = service && !hasSelector(service) && custom && mayMirror(custom)
-    if (!isMirrored) return writeSlices({ create: [], update: [], delete: slices }, client)
+    if (!isMirrored) {
+      const writes = { create: [], update: [], delete: slices }
+      await writeSlices(writes, client)
+      if (slices.length > 0) measured.slices.synced(key, slices, writes)
+      return measured.slices.forget(key)
+    }
+    const startMs = clock.monotonicMs()
     const plan = planMirror(custom, slices)
     record(custom, plan)
-    return writeSlices(plan, client)
+    await writeSlices(plan, client)
+    measured.skipped.observe(plan.skippedCount + plan.invalidCount)
+    measured.updated.observe(measured.slices.synced(key, slices, plan))
+    measured.durationSeconds.observe((clock.monotonicMs() - startMs) / 1_000)
+    return undefined
   }
 
   function record(custom: Endpoints, { invalidCount, skippedCount }: MirrorPlan): void {
@@ -69,4 +85,28 @@ function hasSelector({ spec }: Service): boolean {
 function mayMirror({ metadata }: Endpoints): boolean {
   const isSkipped = metadata.labels?.[skipLabel] === 'true'
   return !isSkipped && metadata.annotations?.[leaderAnnotation] === undefined
+}
+
+interface MirroringMetrics {
+  readonly slices: SliceMetrics
+  readonly skipped: HistogramSeries
+  readonly updated: HistogramSeries
+  readonly durationSeconds: HistogramSeries
+}
+
+function mirroringMetrics(registry: MetricsRegistry): MirroringMetrics {
+  const subsystem = 'endpoint_slice_mirroring_controller'
+  const histogram = (name: string, help: string, buckets: readonly number[]): HistogramSeries =>
+    registry.histogram({ name: `${subsystem}_${name}`, help, buckets, stability: 'ALPHA' }).with()
+  const counts = exponentialBuckets(2, 2, 15)
+  return {
+    slices: new SliceMetrics({ registry, subsystem, endpointsPerSliceMax: mirroredMax }),
+    skipped: histogram('addresses_skipped_per_sync', 'Addresses that were not mirrored.', counts),
+    updated: histogram('endpoints_updated_per_sync', 'Endpoints changed by a reconcile.', counts),
+    durationSeconds: histogram(
+      'endpoints_sync_duration',
+      'Duration of a reconcile, in seconds.',
+      exponentialBuckets(0.001, 2, 15),
+    ),
+  }
 }

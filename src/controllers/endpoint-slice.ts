@@ -4,6 +4,8 @@
  * service and garbage collected with it.
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
  */
+import { SliceMetrics } from './service-endpoints/slice-metrics.ts'
+import type { Histogram, MetricsRegistry, ScalarMetric } from '#/base/metrics.ts'
 import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Service } from '#/api/generated/core/v1.ts'
 import { nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
@@ -35,6 +37,7 @@ const sliceChangeMs = 1_000
 export function endpointSliceController(settings: EndpointSliceSettings = {}): Controller {
   return {
     name: 'endpointslice-controller',
+    queueName: 'endpoint_slice',
     account: 'endpointslice-controller',
     component: 'endpoint-slice-controller',
     setUp: context => setUp(context, settings),
@@ -53,6 +56,7 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
   const shares = enqueueOnNodeChange(context, selectorIndex)
   /** Last reported state of topology aware hints, by service and address type. */
   const reported = new Map<string, string>()
+  const metrics = endpointSliceMetrics(context.metrics, maxEndpointsPerSlice, () => allServices.list())
   allServices.addEventHandler(key => enqueue(key))
   selectorIndex.enqueueOnChange(key => enqueue(key, endpointUpdatesBatchPeriodMs))
   onSliceChange(informer(endpointSlices), managedBy, key => {
@@ -64,22 +68,30 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
     if (service === undefined || !hasSelector(service)) {
       triggerTimes.forget(key)
       for (const type of ['IPv4', 'IPv6']) reported.delete(`${key} ${type}`)
+      metrics.slices.forget(key)
       return undefined
     }
     const podsOfService = selectorIndex.podsOf(service)
+    const slices = slicesOf.get(key).filter(slice => !isBeingDeleted(slice))
     const plan = planSlices({
       service,
       pods: podsOfService,
       nodeOf: name => allNodes.get(name),
-      slices: slicesOf.get(key).filter(slice => !isBeingDeleted(slice)),
+      slices,
       maxEndpointsPerSlice,
       triggerTime: triggerTimes.observe(key, service, podsOfService),
       shares: wantsZoneHints(service) ? shares() : undefined,
     })
     await writeSlices(plan, client).catch((error: unknown) => {
+      metrics.syncs.with(isApiError(error, 'Conflict') ? 'stale' : 'error').add()
       recordFailure(service, error)
       throw error
     })
+    metrics.syncs.with('success').add()
+    metrics.slices.synced(key, slices, plan)
+    const changed = plan.create.length + plan.update.length + plan.delete.length
+    const topology = wantsZoneHints(service) ? 'Auto' : 'Disabled'
+    metrics.changedPerSync.with(topology, service.spec?.trafficDistribution ?? '').observe(changed)
     for (const [type, state] of plan.zoneHints) {
       const event = zoneHintsEvent(reported.get(`${key} ${type}`) ?? 'off', state, type)
       reported.set(`${key} ${type}`, state)
@@ -137,4 +149,48 @@ function zoneHintsEvent(oldObject: string, now: string, type: string): EventCont
   }
   const message = about(now === 'off' ? 'Topology Aware Hints has been disabled' : now)
   return { type: 'Warning', reason: 'TopologyAwareHintsDisabled', message }
+}
+
+interface EndpointSliceMetrics {
+  readonly slices: SliceMetrics
+  readonly syncs: ScalarMetric
+  readonly changedPerSync: Histogram
+}
+
+function endpointSliceMetrics(
+  registry: MetricsRegistry,
+  endpointsPerSliceMax: number,
+  list: () => readonly Service[],
+): EndpointSliceMetrics {
+  const subsystem = 'endpoint_slice_controller'
+  const stability = 'ALPHA'
+  registry.callbackMetric({
+    name: `${subsystem}_services_count_by_traffic_distribution`,
+    help: 'Services with a trafficDistribution, by its value.',
+    type: 'gauge',
+    labels: ['traffic_distribution'],
+    stability,
+    read: () => {
+      const counts = Object.groupBy(list(), ({ spec }) => spec?.trafficDistribution ?? '')
+      return Object.entries(counts).flatMap(([value, found = []]) => {
+        return value === '' ? [] : [[[value], found.length] as const]
+      })
+    },
+  })
+  return {
+    slices: new SliceMetrics({ registry, subsystem, endpointsPerSliceMax }),
+    syncs: registry.counter({
+      name: `${subsystem}_syncs`,
+      help: 'Reconciles of services; stale if a slice had changed meanwhile.',
+      labels: ['result'],
+      stability,
+    }),
+    changedPerSync: registry.histogram({
+      name: `${subsystem}_endpointslices_changed_per_sync`,
+      help: 'EndpointSlices changed by a reconcile.',
+      labels: ['topology', 'traffic_distribution'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      stability,
+    }),
+  }
 }

@@ -21,6 +21,7 @@ export interface EndpointsSettings {
 export function endpointsController(settings: EndpointsSettings = {}): Controller {
   return {
     name: 'endpoints-controller',
+    queueName: 'endpoint',
     account: 'endpoint-controller',
     setUp: context => setUp(context, settings),
   }

@@ -2,6 +2,7 @@
  * Generic ephemeral volumes: creates a PersistentVolumeClaim owned by the pod for each.
  * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral-volumes
  */
+import type { ScalarSeries } from '#/base/metrics.ts'
 import { messageOf } from '#/base/message-of.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
@@ -14,12 +15,13 @@ import { podsByClaim } from './shared/pod-volumes.ts'
 
 export const ephemeralVolumeController: Controller = {
   name: 'ephemeral-volume-controller',
+  queueName: 'ephemeral_volume',
   account: 'ephemeral-volume-controller',
   component: 'ephemeral_volume',
   setUp,
 }
 
-function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
+function setUp({ recorder, informer, enqueue, metrics }: ControllerContext): Reconcile {
   const allPods = informer(pods)
   const claims = informer(persistentVolumeClaims)
   const byClaim = podsByClaim(allPods)
@@ -31,12 +33,20 @@ function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
     if (newObject === undefined) for (const pod of byClaim.get(key)) if (wantsClaims(pod)) enqueue(keyOf(pod))
   })
 
+  const stability = 'ALPHA'
+  const subsystem = 'ephemeral_volume_controller'
+  const created = metrics
+    .counter({ name: `${subsystem}_create_total`, help: 'Claims to be created.', stability })
+    .with()
+  const failed = metrics
+    .counter({ name: `${subsystem}_create_failures_total`, help: 'Claims that were not created.', stability })
+    .with()
   return async ({ key, client }) => {
     const pod = allPods.get(key)
     if (pod === undefined || !wantsClaims(pod)) return undefined
     for (const volume of pod.spec?.volumes ?? []) {
       try {
-        await ensureClaim(pod, volume, { client, claims })
+        await ensureClaim(pod, volume, { client, claims, created, failed })
       } catch (error) {
         const message = `ephemeral volume ${volume.name}: ${messageOf(error)}`
         recorder.record(pod, { type: 'Warning', reason: 'FailedBinding', message })
@@ -53,10 +63,17 @@ function wantsClaims(pod: Pod): boolean {
   )
 }
 
+interface ClaimWork {
+  readonly client: Client
+  readonly claims: Informer<PersistentVolumeClaim>
+  readonly created: ScalarSeries
+  readonly failed: ScalarSeries
+}
+
 async function ensureClaim(
   pod: Stored<Pod>,
   volume: Volume,
-  { client, claims }: { readonly client: Client; readonly claims: Informer<PersistentVolumeClaim> },
+  { client, claims, created, failed }: ClaimWork,
 ): Promise<void> {
   const template = volume.ephemeral?.volumeClaimTemplate
   if (template === undefined) return
@@ -72,9 +89,11 @@ async function ensureClaim(
       ...(annotations && { annotations }),
       ...(labels && { labels }),
     }
+    created.add()
     try {
       await client.create(persistentVolumeClaims, { metadata, spec: template.spec })
     } catch (cause) {
+      failed.add()
       throw new Error(`create PVC ${name}: ${messageOf(cause)}`, { cause })
     }
   } else if (!isClaimForPod(found, pod)) {

@@ -13,7 +13,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Client, ObjectKey } from '#/client/client.ts'
 import type { Change } from '#/client/informer.ts'
 import type { ReconcileResult } from '#/client/workqueue.ts'
-import { watchAllResources } from './shared/watch-all-resources.ts'
+import { watchAllResources, type OnResource } from './shared/watch-all-resources.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { OwnerGraph, ownersOf, type GraphNode } from './garbage-collector/owner-graph.ts'
 import {
@@ -27,6 +27,7 @@ import {
 
 export const garbageCollectorController: Controller = {
   name: 'garbage-collector-controller',
+  queueName: 'garbage_collector_attempt_to_delete',
   account: 'generic-garbage-collector',
   workers: 20,
   setUp,
@@ -51,13 +52,22 @@ class GarbageCollector {
 
   constructor(context: ControllerContext) {
     this.#context = context
-    watchAllResources(context, (resource, informer) => {
+    const syncErrors = context.metrics
+      .counter({
+        name: 'garbagecollector_controller_resources_sync_error_total',
+        help: 'Failures to discover the resources of the API server.',
+        stability: 'ALPHA',
+      })
+      .with()
+    const watched = { isWanted: () => true, needsWhole: () => false, onError: () => syncErrors.add() }
+    const onResource: OnResource = (resource, informer) => {
       this.#kinds.set(kindKey(resource.group, resource.kind), resource)
       informer.addEventHandler((_key, change) => {
         this.#graph.change(resource, change)
         for (const uid of affectedUids(this.#graph, change)) context.enqueue(uid)
       })
-    })
+    }
+    watchAllResources(context, onResource, watched)
   }
 
   /** The key is an object's uid. */

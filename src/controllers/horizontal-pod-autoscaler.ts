@@ -3,6 +3,10 @@
  * watched, so each HorizontalPodAutoscaler is reconciled every 15 seconds and when its spec changes.
  * https://kubernetes.io/docs/concepts/workloads/autoscaling/horizontal-pod-autoscale/
  */
+import {
+  AutoscalingMetrics,
+  type AutoscalingResult,
+} from './horizontal-pod-autoscaler/autoscaling-metrics.ts'
 import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
@@ -61,6 +65,7 @@ const triesMax = 5
 export function horizontalPodAutoscalerController(settings: AutoscalingSettings = {}): Controller {
   return {
     name: 'horizontal-pod-autoscaler-controller',
+    queueName: 'horizontalpodautoscaler',
     account: 'horizontal-pod-autoscaler',
     setUp: context => {
       const autoscaling = new Autoscaling(context, settings)
@@ -76,6 +81,7 @@ class Autoscaling {
   readonly #pods: Informer<Pod>
   readonly #restMapper: RestMapper
   readonly #metrics: Metrics
+  readonly #measured: AutoscalingMetrics
   /** By HorizontalPodAutoscaler key. */
   readonly #histories = new Map<string, ScaleHistory>()
   /** Pod selectors of the targets, by HorizontalPodAutoscaler key. */
@@ -87,12 +93,14 @@ class Autoscaling {
     this.#settings = { ...settingsUsual, ...settings }
     this.#autoscalers = informer(horizontalPodAutoscalers)
     this.#pods = informer(pods)
+    this.#measured = new AutoscalingMetrics(context.metrics, () => this.#autoscalers.list().length)
     this.#restMapper = new RestMapper(client)
     this.#metrics = settings.metrics?.(context) ?? new ApiMetrics(client, this.#restMapper)
     this.#autoscalers.addEventHandler((key, { oldObject, newObject }) => {
       if (newObject === undefined) {
         this.#histories.delete(key)
         this.#selectors.delete(key)
+        this.#measured.forget(oldObject.metadata)
       } else if (!equalJson(oldObject?.spec, newObject.spec)) enqueue(key)
     })
   }
@@ -100,10 +108,15 @@ class Autoscaling {
   async reconcile(request: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const autoscaler = this.#autoscalers.get(request.key)
     if (autoscaler === undefined) return undefined
+    const { clock } = this.#context.platform
+    const startMs = clock.monotonicMs()
+    const observe = (result: AutoscalingResult): void =>
+      this.#measured.reconciled(result, clock.monotonicMs() - startMs)
     try {
-      await this.#scale(autoscaler, request)
+      observe(await this.#scale(autoscaler, request))
     } catch (error) {
       if (request.signal.aborted) throw error
+      observe({ action: 'none', error: 'internal' })
       // Not retried with backoff: missing metrics will not appear before the next sync.
       const level = isApiError(error, 'NotFound') ? 'debug' : 'warn'
       this.#context.platform.log[level]('Failed to reconcile HorizontalPodAutoscaler', {
@@ -114,14 +127,15 @@ class Autoscaling {
     return { requeueAfterMs: this.#settings.syncMs }
   }
 
-  async #scale(autoscaler: HorizontalPodAutoscaler, request: ReconcileRequest): Promise<void> {
+  async #scale(autoscaler: HorizontalPodAutoscaler, request: ReconcileRequest): Promise<AutoscalingResult> {
     const { clock } = this.#context.platform
     let target: Target
     try {
       target = await this.#targetOf(autoscaler, request)
     } catch (error) {
       if (request.signal.aborted) throw error
-      return this.#recordLostTarget(autoscaler, messageOf(error), request)
+      await this.#recordLostTarget(autoscaler, messageOf(error), request)
+      return { action: 'none', error: 'internal' }
     }
     const currentReplicas = target.scale.spec?.replicas ?? 0
     const history = this.#histories.getOrInsertComputed(request.key, () => {
@@ -143,6 +157,12 @@ class Autoscaling {
       nowMs: clock.now(),
     })
     await this.#writeStatus(autoscaler, status, request)
+    const { replicas = currentReplicas } = decision
+    this.#measured.desired(autoscaler.metadata, replicas)
+    if (rescaled?.hasFailed) return { action: 'none', error: 'internal' }
+    const action =
+      replicas > currentReplicas ? 'scale_up' : replicas < currentReplicas ? 'scale_down' : 'none'
+    return { action, error: 'none' }
   }
 
   async #targetOf(

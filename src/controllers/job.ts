@@ -15,11 +15,18 @@ import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { isJobFinished } from './shared/finished-jobs.ts'
 import type { Failures } from './job/backoff.ts'
 import { removeTrackingFinalizer } from './job/change-pods.ts'
+import { JobMetrics, type JobSyncAction } from './job/job-metrics.ts'
 import { syncJob } from './job/sync-job.ts'
 import { hasJobTrackingFinalizer, trackingFinalizer } from './job/tracked-pods.ts'
+import { isPodTerminal } from './pods.ts'
 import { enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
 
-export const jobController: Controller = { name: 'job-controller', account: 'job-controller', setUp }
+export const jobController: Controller = {
+  name: 'job-controller',
+  queueName: 'job',
+  account: 'job-controller',
+  setUp,
+}
 
 function setUp(context: ControllerContext): Reconcile {
   const { platform, recorder, informer } = context
@@ -32,7 +39,9 @@ function setUp(context: ControllerContext): Reconcile {
   const failuresOf = new Map<string, Failures>()
   /** Start of the last reconcile, by key. */
   const syncedAtMs = new Map<string, number>()
+  const metrics = new JobMetrics(context.metrics)
   enqueueOnChange({ ...context, allJobs, allPods, syncedAtMs })
+  measureEvents({ allJobs, allPods, metrics })
   allJobs.addEventHandler((key, { oldObject, newObject }) => {
     if (newObject !== undefined && !isJobFinished(newObject)) return
     failuresOf.delete((newObject ?? oldObject)?.metadata.uid)
@@ -49,27 +58,60 @@ function setUp(context: ControllerContext): Reconcile {
     }
     const job = allJobs.get(key)
     if (job === undefined || isJobFinished(job) || isManagedElsewhere(job)) return undefined
-    syncedAtMs.set(key, clock.monotonicMs())
+    const startMs = clock.monotonicMs()
+    syncedAtMs.set(key, startMs)
+    let action: JobSyncAction = 'reconciling'
+    const synced = (isFailed: boolean): void =>
+      metrics.synced(job, { isFailed, action, durationMs: clock.monotonicMs() - startMs })
     const { uid, namespace = '' } = job.metadata
-    const claimed = await claimObjects({
-      client,
-      owner: job,
-      ownerResource: jobs,
-      resource: pods,
-      selector: compileLabelSelector(job.spec?.selector),
-      candidates: [...owned.get(uid), ...orphans.get(namespace)],
-      finalizer: trackingFinalizer,
-    })
-    return syncJob({
-      job,
-      pods: claimed,
-      client,
-      recorder,
-      failures: failuresOf.get(uid),
-      remember: failures => void failuresOf.set(uid, failures),
-      nowMs: clock.now(),
-    })
+    try {
+      const claimed = await claimObjects({
+        client,
+        owner: job,
+        ownerResource: jobs,
+        resource: pods,
+        selector: compileLabelSelector(job.spec?.selector),
+        candidates: [...owned.get(uid), ...orphans.get(namespace)],
+        finalizer: trackingFinalizer,
+      })
+      const result = await syncJob({
+        job,
+        pods: claimed,
+        client,
+        recorder,
+        failures: failuresOf.get(uid),
+        remember: failures => void failuresOf.set(uid, failures),
+        nowMs: clock.now(),
+        metrics,
+        onAction: planned => void (action = planned),
+      })
+      synced(false)
+      return result
+    } catch (error) {
+      synced(true)
+      throw error
+    }
   }
+}
+
+function measureEvents(world: MeasuredWorld): void {
+  const { allJobs, allPods, metrics } = world
+  allJobs.addEventHandler((_key, { oldObject, newObject }) => {
+    if (oldObject === undefined && newObject !== undefined && isManagedElsewhere(newObject))
+      metrics.managedElsewhere(newObject.spec?.managedBy ?? '')
+  })
+  const isTracked = (pod: Pod | undefined): boolean =>
+    pod !== undefined && isPodTerminal(pod) && hasJobTrackingFinalizer(pod)
+  allPods.addEventHandler((_key, { oldObject, newObject }) => {
+    if (isTracked(oldObject) === isTracked(newObject)) return
+    metrics.trackingFinalizer(isTracked(newObject) ? 'add' : 'delete')
+  })
+}
+
+interface MeasuredWorld {
+  readonly allJobs: Informer<Job>
+  readonly allPods: Informer<Pod>
+  readonly metrics: JobMetrics
 }
 
 /** Prefix of keys of orphaned pods that must only lose their finalizer. */

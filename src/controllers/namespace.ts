@@ -19,6 +19,7 @@ import { messageOf } from '#/base/message-of.ts'
 
 export const namespaceController: Controller = {
   name: 'namespace-controller',
+  queueName: 'namespace',
   account: 'namespace-controller',
   workers: 10,
   setUp,

@@ -3,6 +3,7 @@
  * allocation; allocations that are not yet visible there are kept in memory.
  * https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
  */
+import { addCidrSetMetrics } from './node-ipam/cidr-set-metrics.ts'
 import { formatCidr, parseCidr, type Cidr } from '#/api/net/cidr.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
@@ -40,6 +41,7 @@ export function nodeIpamController(settings: NodeIpamSettings): Controller {
   pools()
   return {
     name: 'node-ipam-controller',
+    queueName: 'cidrallocator_node',
     account: 'node-controller',
     component: 'cidrAllocator',
     workers: 30,
@@ -47,7 +49,11 @@ export function nodeIpamController(settings: NodeIpamSettings): Controller {
   }
 }
 
-function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readonly CidrSet[]): Reconcile {
+function setUp(
+  { recorder, informer, enqueue, metrics }: ControllerContext,
+  pools: readonly CidrSet[],
+): Reconcile {
+  addCidrSetMetrics(metrics, pools)
   const allNodes = informer(nodes)
   const nodeCidrs = new NodeCidrs(pools)
   /** Nodes for which no CIDR was left. */

@@ -4,6 +4,7 @@
  * the failure of many nodes.
  * https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
  */
+import { nodeMetrics, zoneLabel, type NodeMetrics } from './node-lifecycle/node-metrics.ts'
 import { conditionOf, withCondition } from '#/api/conditions.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
@@ -38,6 +39,7 @@ const startupGraceMsUsual = 60_000
 export function nodeLifecycleController(settings: NodeLifecycleSettings = {}): Controller {
   return {
     name: 'node-lifecycle-controller',
+    queueName: 'node_lifecycle_controller',
     account: 'node-controller',
     workers: 8,
     setUp: context => setUp(context, settings),
@@ -59,6 +61,7 @@ class NodeLifecycle {
   /** Last observed heartbeat by node, with this process's time, since node clocks may differ. */
   readonly #health = new Map<string, NodeHealth>()
   readonly #evictionLimiter = new ZoneEvictionLimiter()
+  readonly #metrics: NodeMetrics
   /** Nodes as last reconciled, for detecting the changes that events report. */
   readonly #seen = new Map<string, Node>()
 
@@ -70,6 +73,7 @@ class NodeLifecycle {
     this.#nodes = informer(nodes)
     this.#leases = informer(leases, { namespace: 'kube-node-lease' })
     this.#podsByNode = podsByNode(informer(pods))
+    this.#metrics = nodeMetrics(context.metrics, () => this.#evictionLimiter.zones)
     this.#nodes.addEventHandler((name, { oldObject, newObject }) => {
       if (newObject === undefined) this.#forget(name)
       else this.#observe(name, newObject, this.#leases.get(`kube-node-lease/${name}`))
@@ -84,7 +88,17 @@ class NodeLifecycle {
     })
   }
 
-  async reconcile({ key: name, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
+  async reconcile(request: ReconcileRequest): Promise<ReconcileResult | undefined> {
+    const { clock } = this.#context.platform
+    const startMs = clock.monotonicMs()
+    try {
+      return await this.#reconcile(request)
+    } finally {
+      this.#metrics.updateNodeHealthSeconds.observe((clock.monotonicMs() - startMs) / 1_000)
+    }
+  }
+
+  async #reconcile({ key: name, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const node = this.#nodes.get(name)
     this.#recordEvents(name, node)
     if (node === undefined) return undefined
@@ -163,6 +177,7 @@ class NodeLifecycle {
     if (!equalJson(taints, node.spec?.taints ?? []) || labels !== node.metadata.labels) {
       const metadata = { ...node.metadata, ...(labels && { labels }) }
       await client.update(nodes, { ...node, metadata, spec: { ...node.spec, taints } }, { signal })
+      if (plan.isEvicting && waitMs <= 0) this.#metrics.evictions.with(zoneLabel(zoneKeyOf(node))).add()
     }
     return waitMs > 0 ? waitMs : Infinity
   }

@@ -7,7 +7,12 @@ import { nodes } from '#/api/generated/core/v1-resources.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
-export const nodeTtlController: Controller = { name: 'ttl-controller', account: 'ttl-controller', setUp }
+export const nodeTtlController: Controller = {
+  name: 'ttl-controller',
+  queueName: 'ttlcontroller',
+  account: 'ttl-controller',
+  setUp,
+}
 
 const annotation = 'node.alpha.kubernetes.io/ttl'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { MetricsRegistry } from '#/base/metrics.ts'
 import { annotationOf } from '#/api/metadata.ts'
 import { isApiError } from '#/api/errors.ts'
 import { nodes, persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
@@ -98,7 +99,8 @@ function slowController(controller: Controller, delaysMs: readonly number[]): Co
   return {
     ...controller,
     setUp: context => {
-      const reconcile = controller.setUp(context)
+      // Each binder stands for a process with its own metrics.
+      const reconcile = controller.setUp({ ...context, metrics: new MetricsRegistry() })
       const { clock } = context.platform
       return async work => {
         const wait = (): Promise<void> => clock.sleep(delaysMs[count++ % delaysMs.length]!, work.signal)

@@ -4,6 +4,8 @@
  * `write.ts`.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/
  */
+import { addVolumeMetrics } from './persistent-volume-binder/volume-metrics.ts'
+import type { ScalarSeries } from '#/base/metrics.ts'
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
@@ -71,9 +73,11 @@ class Binder {
   readonly #podsByClaim: Index<Stored<Pod>>
   /** Names of volumes that are being bound. */
   readonly #binding = new Set<string>()
+  readonly #classesAssigned: ScalarSeries
+  readonly #classErrors: ScalarSeries
 
   constructor(
-    { recorder, informer, enqueue }: ControllerContext,
+    { recorder, informer, enqueue, metrics }: ControllerContext,
     { provisioners = [] }: PersistentVolumeBinderSettings,
   ) {
     this.#recorder = recorder
@@ -92,6 +96,14 @@ class Binder {
     this.#volumesByClaim = volumesByClaim(this.#informers.volumes)
     this.#podsByClaim = podsByClaim(this.#informers.pods)
     enqueueOnChange(this.#informers, key => enqueue(key))
+    addVolumeMetrics({ registry: metrics, ...this.#informers })
+    const counter = (name: string, help: string): ScalarSeries =>
+      metrics.counter({ name: `retroactive_storageclass_${name}`, help, stability: 'ALPHA' }).with()
+    this.#classesAssigned = counter(
+      'total',
+      'Claims that got the default storage class after their creation.',
+    )
+    this.#classErrors = counter('errors_total', 'Failures to set the default storage class of a claim.')
   }
 
   /** Only keys of claims have a namespace. */
@@ -122,7 +134,13 @@ class Binder {
         return undefined
       case 'assign-class': {
         const spec = { ...claim.spec, storageClassName: plan.storageClass }
-        await updateClaim(writing, { ...claim, spec }, claim)
+        this.#classesAssigned.add()
+        try {
+          await updateClaim(writing, { ...claim, spec }, claim)
+        } catch (error) {
+          this.#classErrors.add()
+          throw error
+        }
         return undefined
       }
       case 'provision': {

@@ -12,6 +12,7 @@ import { podsByClaim } from './shared/pod-volumes.ts'
 
 export const persistentVolumeClaimProtectionController: Controller = {
   name: 'persistentvolumeclaim-protection-controller',
+  queueName: 'pvcprotection',
   account: 'pvc-protection-controller',
   setUp,
 }

@@ -28,6 +28,7 @@ export function persistentVolumeExpanderController(
 ): Controller {
   return {
     name: 'persistentvolume-expander-controller',
+    queueName: 'volume_expand',
     account: 'expand-controller',
     component: 'volume_expand',
     setUp: context => setUp(context, settings),

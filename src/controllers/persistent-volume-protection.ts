@@ -9,6 +9,7 @@ import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export const persistentVolumeProtectionController: Controller = {
   name: 'persistentvolume-protection-controller',
+  queueName: 'pvprotection',
   account: 'pv-protection-controller',
   setUp,
 }

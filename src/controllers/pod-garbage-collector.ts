@@ -3,6 +3,7 @@
  * nodes, and terminating pods without a kubelet to stop them.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-garbage-collection
  */
+import type { MetricsRegistry, ScalarMetric } from '#/base/metrics.ts'
 import { withCondition, isTrue } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod, PodCondition, Node } from '#/api/generated/core/v1.ts'
@@ -32,6 +33,7 @@ const nodePrefix = 'node:'
 export function podGarbageCollectorController(settings: PodGarbageCollectorSettings = {}): Controller {
   return {
     name: 'pod-garbage-collector-controller',
+    queueName: 'orphaned_pods_nodes',
     account: 'pod-garbage-collector',
     setUp: context => setUp(context, settings),
   }
@@ -48,6 +50,7 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
   /** Time since when a node that pods name is missing, by node name. */
   const missing = new Map<string, number>()
   let terminatedCount = 0
+  const measured = measuredDeletion(context.metrics)
 
   const miss = (name: string): void => {
     missing.getOrInsert(name, clock.monotonicMs())
@@ -72,14 +75,16 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
   return async ({ key, client }) => {
     if (key === terminatedKey) {
       await Promise.all(
-        planTerminatedPods(finished.get('stays'), finishedMax).map(pod => collect(pod, client)),
+        planTerminatedPods(finished.get('stays'), finishedMax).map(pod =>
+          measured(pod, 'terminated', collect(pod, client)),
+        ),
       )
       return undefined
     }
     if (key.startsWith(nodePrefix)) return emptyNode(key.slice(nodePrefix.length), client)
     const pod = allPods.get(key)
     if (pod && isTerminatingWithoutKubelet(pod, allNodes.get(pod.spec?.nodeName ?? '')))
-      await collect(pod, client)
+      await measured(pod, pod.spec?.nodeName ? 'out-of-service' : 'unscheduled', collect(pod, client))
     return undefined
   }
 
@@ -93,18 +98,46 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
     if (!isBack) {
       await Promise.all(
         left.map(pod => {
-          return collect(pod, client, {
-            type: 'DisruptionTarget',
-            status: 'True',
-            reason: 'DeletionByPodGC',
-            message: 'PodGC: node no longer exists',
-            lastTransitionTime: formatTime(clock.now()),
-          })
+          return measured(pod, 'orphaned', collect(pod, client, nodeIsGone(clock.now())))
         }),
       )
     }
     missing.delete(name)
     return undefined
+  }
+}
+
+function nodeIsGone(nowMs: number): PodCondition {
+  return {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'DeletionByPodGC',
+    message: 'PodGC: node no longer exists',
+    lastTransitionTime: formatTime(nowMs),
+  }
+}
+
+type DeletionReason = 'terminated' | 'out-of-service' | 'orphaned' | 'unscheduled'
+
+/** Counts deletions and their failures. */
+function measuredDeletion(
+  registry: MetricsRegistry,
+): (pod: Pod, reason: DeletionReason, deleting: Promise<void>) => Promise<void> {
+  const labels = ['namespace', 'reason']
+  const stability = 'ALPHA'
+  const counter = (name: string, help: string): ScalarMetric =>
+    registry.counter({ name: `pod_gc_collector_${name}`, help, labels, stability })
+  const deleted = counter('force_delete_pods_total', 'Pods that were force deleted.')
+  const failed = counter('force_delete_pod_errors_total', 'Failed deletions of pods.')
+  return async ({ metadata }, reason, deleting) => {
+    const { namespace = '' } = metadata
+    try {
+      await deleting
+      deleted.with(namespace, reason).add()
+    } catch (error) {
+      failed.with(namespace, reason).add()
+      throw error
+    }
   }
 }
 

@@ -3,6 +3,9 @@
  * selectors.
  * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
  */
+import { parseTime } from '#/api/text/time.ts'
+import type { HistogramSeries, MetricsRegistry } from '#/base/metrics.ts'
+import { exponentialBuckets } from '#/base/exponential-buckets.ts'
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods, replicationControllers } from '#/api/generated/core/v1-resources.ts'
@@ -12,7 +15,7 @@ import { compileLabelSelector, selectorFromLabels, type Selector } from '#/api/s
 import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
-import { isPodActive, isPodTerminal, nextAvailableMs } from './pods.ts'
+import { isPodActive, isPodReady, isPodTerminal, nextAvailableMs } from './pods.ts'
 import { planReplicas } from './replica-set/plan.ts'
 import type { ReplicaSetLike } from './replica-set/replica-set-like.ts'
 import { scale } from './replica-set/scale.ts'
@@ -20,6 +23,7 @@ import { planStatus } from './replica-set/status.ts'
 
 export const replicaSetController = replicaSetLikeController({
   name: 'replicaset-controller',
+  queueName: 'replicaset',
   account: 'replicaset-controller',
   resource: replicaSets,
   selectorOf: set => compileLabelSelector(set.spec?.selector),
@@ -27,6 +31,7 @@ export const replicaSetController = replicaSetLikeController({
 
 export const replicationControllerController = replicaSetLikeController({
   name: 'replicationcontroller-controller',
+  queueName: 'replicationmanager',
   account: 'replication-controller',
   resource: replicationControllers as Resource<ReplicaSetLike>,
   selectorOf: set => selectorFromLabels(set.spec?.selector as Readonly<Record<string, string>>),
@@ -34,14 +39,15 @@ export const replicationControllerController = replicaSetLikeController({
 
 interface ReplicaSetLikeKind {
   readonly name: string
+  readonly queueName: string
   readonly account: string
   readonly resource: Resource<ReplicaSetLike>
   readonly selectorOf: (set: ReplicaSetLike) => Selector
 }
 
 function replicaSetLikeController(kind: ReplicaSetLikeKind): Controller {
-  const { name, account } = kind
-  return { name, account, setUp: context => setUp(kind, context) }
+  const { name, queueName, account } = kind
+  return { name, queueName, account, setUp: context => setUp(kind, context) }
 }
 
 function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile {
@@ -51,6 +57,9 @@ function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile 
   const owned = controllerRefIndex(allPods)
   const orphans = orphanIndex(allPods)
   const siblings = controllerRefIndex(sets)
+  // ReplicationControllers have no such metric.
+  const deletionAgeRatio =
+    kind.resource === replicaSets ? sortingDeletionAgeRatio(context.metrics) : undefined
   sets.addEventHandler(key => enqueue(key))
   enqueueForOwner(allPods, kind.resource, key => enqueue(key))
   onOrphan(allPods, orphan => {
@@ -83,6 +92,10 @@ function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile 
       related: () => relatedPods(set),
       nowMs: platform.clock.now(),
     })
+    if (deletionAgeRatio !== undefined && plan.delete.length < active.length) {
+      for (const ratio of ageRatios(plan.delete, active, platform.clock.now()))
+        deletionAgeRatio.observe(ratio)
+    }
     const failure = isBeingDeleted(set) ? undefined : await scale({ set, client, recorder }, plan)
     const nowMs = platform.clock.now()
     const status = planStatus({ set, active, terminating, failure, nowMs })
@@ -98,4 +111,22 @@ function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile 
     const related = owner === undefined ? [set] : siblings.get(owner.uid)
     return related.flatMap(each => owned.get(each.metadata.uid)).filter(isPodActive)
   }
+}
+
+function sortingDeletionAgeRatio(registry: MetricsRegistry): HistogramSeries {
+  return registry
+    .histogram({
+      name: 'replicaset_controller_sorting_deletion_age_ratio',
+      help: 'Age of a ready pod chosen for deletion, as a multiple of the age of the youngest ready pod.',
+      buckets: exponentialBuckets(0.25, 2, 6),
+      stability: 'ALPHA',
+    })
+    .with()
+}
+
+/** Ages of the ready pods among the deleted ones, as multiples of the age of the youngest ready pod. */
+function ageRatios(deleted: readonly Pod[], active: readonly Pod[], nowMs: number): readonly number[] {
+  const ageMs = ({ metadata }: Pod): number => nowMs - (parseTime(metadata.creationTimestamp ?? '') ?? nowMs)
+  const youngestMs = Math.min(...active.filter(isPodReady).map(ageMs))
+  return deleted.filter(isPodReady).map(pod => ageMs(pod) / Math.max(1, youngestMs))
 }

@@ -126,7 +126,10 @@ test('a pod created with nodeName gets its claim reserved', async t => {
 
 test('the claim of extended resources is deleted with its pod', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
-  const pod = await plane.create(pods, podWithClaims('web', []))
+  const given = podWithClaims('web', [])
+  const resources = { requests: { 'example.com/gpu': '1' }, limits: { 'example.com/gpu': '1' } }
+  const containers = given.spec!.containers.map(each => ({ ...each, resources }))
+  const pod = await plane.create(pods, { ...given, spec: { ...given.spec, containers } })
   const { uid } = pod.metadata
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid, controller: true }
   await plane.create(resourceClaims, {

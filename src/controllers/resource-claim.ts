@@ -4,6 +4,8 @@
  * scheduler.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
+import { hasAdminAccess, resourceClaimMetrics } from './resource-claim/resource-claim-metrics.ts'
+import type { ScalarMetric } from '#/base/metrics.ts'
 import { messageOf } from '#/base/message-of.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import { isApiError } from '#/api/errors.ts'
@@ -41,6 +43,7 @@ import {
 
 export const resourceClaimController: Controller = {
   name: 'resourceclaim-controller',
+  queueName: 'resource_claim',
   account: 'resource-claim-controller',
   component: 'resource_claim',
   workers: 50,
@@ -69,6 +72,7 @@ class ResourceClaimReconciler {
   /** By pod uid. */
   readonly #claimsOf: Index<Stored<ResourceClaim>>
   readonly #gonePods = new LruMap<string, true>(gonePodsMax)
+  readonly #creates: ScalarMetric
 
   constructor(context: ControllerContext) {
     const { informer, enqueue } = context
@@ -86,6 +90,7 @@ class ResourceClaimReconciler {
       enqueuePods(byClaim.keys(key))
     })
     this.#templates.addEventHandler((key, { newObject }) => newObject && enqueuePods(byTemplate.keys(key)))
+    this.#creates = resourceClaimMetrics(context.metrics, () => this.#claims.list())
   }
 
   #onPod(key: string, before: Stored<Pod> | undefined, after: Stored<Pod> | undefined): void {
@@ -124,11 +129,14 @@ class ResourceClaimReconciler {
       // The pod is enqueued when the template is created.
       else if (plan.action === 'wait') this.#warn(pod, plan.entry, plan.problem)
       else {
+        const access = String(hasAdminAccess(plan.claim))
         try {
           const claim = await client.create(resourceClaims, plan.claim, { signal })
           made.set(plan.entry, claim.metadata.name)
+          this.#creates.with('success', access).add()
         } catch (error) {
           if (signal.aborted) throw error
+          this.#creates.with('failure', access).add()
           failure ??= error
           this.#warn(pod, plan.entry, `create ResourceClaim : ${messageOf(error)}`)
         }

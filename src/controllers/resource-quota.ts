@@ -20,6 +20,7 @@ import { QuotaUsage, type CountedKind } from './resource-quota/quota-usage.ts'
 
 export const resourceQuotaController: Controller = {
   name: 'resourcequota-controller',
+  queueName: 'resourcequota_primary',
   account: 'resourcequota-controller',
   setUp,
 }

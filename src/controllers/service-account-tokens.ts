@@ -20,7 +20,11 @@ export interface ServiceAccountTokensSettings {
 }
 
 export function serviceAccountTokensController(settings: ServiceAccountTokensSettings): Controller {
-  return { name: 'serviceaccount-token-controller', setUp: context => setUp(context, settings) }
+  return {
+    name: 'serviceaccount-token-controller',
+    queueName: 'serviceaccount_tokens_service',
+    setUp: context => setUp(context, settings),
+  }
 }
 
 function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccountTokensSettings): Reconcile {

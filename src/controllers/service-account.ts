@@ -6,6 +6,7 @@ import type { Controller } from './controller.ts'
 
 export const serviceAccountController: Controller = {
   name: 'serviceaccount-controller',
+  queueName: 'serviceaccount',
   account: 'service-account-controller',
   setUp: ({ informer, enqueue }) => {
     const spaces = informer(namespaces)

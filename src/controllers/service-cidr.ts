@@ -25,6 +25,7 @@ import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from 
 
 export const serviceCidrController: Controller = {
   name: 'service-cidr-controller',
+  queueName: 'ipaddresses',
   account: 'service-cidrs-controller',
   component: 'service-cidr-controller',
   setUp,

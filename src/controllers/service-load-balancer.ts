@@ -33,6 +33,7 @@ const retry = { initialMs: 5_000, maxMs: 300_000, factor: 2, jitter: 0 }
 export function serviceLoadBalancerController(settings: ServiceLoadBalancerSettings): Controller {
   return {
     name: 'service-lb-controller',
+    queueName: 'service',
     account: 'service-controller',
     setUp: context => setUp(context, settings),
   }

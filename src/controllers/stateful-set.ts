@@ -3,6 +3,7 @@
  * gets back. Pods are created in order and deleted in reverse order, unless the set is Parallel.
  * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
  */
+import { StatefulSetMetrics } from './stateful-set/stateful-set-metrics.ts'
 import type { ControllerRevision, StatefulSet } from '#/api/generated/apps/v1.ts'
 import { statefulSets } from '#/api/generated/apps/v1-resources.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
@@ -25,6 +26,7 @@ import { createPod, deletePod, updatePod, writeClaims, type Writing } from './st
 
 export const statefulSetController: Controller = {
   name: 'statefulset-controller',
+  queueName: 'statefulset',
   account: 'statefulset-controller',
   setUp,
 }
@@ -37,7 +39,11 @@ function setUp(context: ControllerContext): Reconcile {
   const owned = controllerRefIndex(allPods)
   const orphans = orphanIndex(allPods)
   const history = revisionHistory(context, statefulSets, sets)
-  sets.addEventHandler(key => enqueue(key))
+  const measured = new StatefulSetMetrics(context.metrics)
+  sets.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject === undefined) measured.forget(oldObject)
+    enqueue(key)
+  })
   enqueueForOwner(allPods, statefulSets, key => enqueue(key))
   enqueueByName({ sets, allPods, allClaims, enqueue })
 
@@ -65,6 +71,7 @@ function setUp(context: ControllerContext): Reconcile {
     const plan = isBeingDeleted(set) ? nothing : planStatefulSet({ ...world, claimOf })
     const failure = await perform(plan, versions, { set, client, recorder })
     const status = planStatus(world)
+    measured.synced(set, status)
     if (status !== set.status) await client.updateStatus(statefulSets, { ...set, status }, { signal })
     if (!isBeingDeleted(set)) await truncate(revisions, world, client)
     if (failure) throw failure.error

@@ -3,6 +3,7 @@
  * `tolerationSeconds`.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-based-evictions
  */
+import { evictionMetrics } from './shared/eviction-metrics.ts'
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
@@ -16,6 +17,7 @@ import { podsByNode } from './pods.ts'
 
 export const taintEvictionController: Controller = {
   name: 'taint-eviction-controller',
+  queueName: 'noexec_taint_pod',
   account: 'node-controller',
   component: 'taint-eviction-controller',
   workers: 8,
@@ -28,7 +30,8 @@ interface ScheduledEviction {
   readonly sinceMs: number
 }
 
-function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Reconcile {
+function setUp({ platform, recorder, informer, enqueue, metrics }: ControllerContext): Reconcile {
+  const evictions = evictionMetrics(metrics, 'taint_eviction_controller')
   const { clock } = platform
   const allNodes = informer(nodes)
   const allPods = informer(pods)
@@ -68,7 +71,10 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     }
     stays.delete(key)
     record(pod, `Marking for deletion Pod ${keyOf(pod)}`)
-    return evict(pod, client)
+    await evict(pod, client)
+    evictions.podDeletions.add()
+    evictions.podDeletionSeconds.observe((clock.monotonicMs() - sinceMs - staysMs) / 1_000)
+    return undefined
   }
 
   function record(pod: Pod, message: string): void {

@@ -3,6 +3,7 @@
  * acts as scheduler and kubelet by writing the status of pods and nodes.
  */
 import type { TestContext } from 'node:test'
+import { MetricsRegistry } from '#/base/metrics.ts'
 import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
@@ -17,6 +18,8 @@ import { ControllerManager } from './controller-manager.ts'
 export interface TestControlPlane {
   readonly platform: Platform
   readonly simulation: Simulation
+  /** Metrics of the controllers. */
+  readonly metrics: MetricsRegistry
   /** Acts as an administrator. Its promises settle only inside `run`. */
   readonly client: Client
   /** A client that acts as the given user. */
@@ -74,8 +77,10 @@ export async function startTestControlPlane(
     return clientOf({ platform, transport, userAgent: username })
   }
   const client = clientAs('kubernetes-admin', ['system:masters'])
+  const metrics = new MetricsRegistry()
   const manager = new ControllerManager({
     platform,
+    metrics,
     controllers,
     client: clientAs('system:kube-controller-manager', []),
     clientFor: account => {
@@ -95,6 +100,7 @@ export async function startTestControlPlane(
   return {
     platform,
     simulation,
+    metrics,
     client,
     clientAs,
     run,

@@ -1,4 +1,5 @@
 /** Test helper: a controller that crashes once between two writes and restarts without its memory. */
+import { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
 import type { Controller } from './controller.ts'
 
@@ -41,7 +42,7 @@ export function crashingController(controller: Controller, writes: number): Cras
           } catch (error) {
             if (left === 0) {
               isCrashed = true
-              reconcile = controller.setUp(context)
+              reconcile = controller.setUp({ ...context, metrics: new MetricsRegistry() })
             }
             throw error
           }

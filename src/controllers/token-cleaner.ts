@@ -9,6 +9,7 @@ import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export const tokenCleanerController: Controller = {
   name: 'token-cleaner-controller',
+  queueName: 'token_cleaner',
   account: 'token-cleaner',
   setUp,
 }

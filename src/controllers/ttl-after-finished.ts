@@ -2,6 +2,7 @@
  * Deletes finished jobs, and with them their pods, after `ttlSecondsAfterFinished`.
  * https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/
  */
+import { exponentialBuckets } from '#/base/exponential-buckets.ts'
 import { isApiError } from '#/api/errors.ts'
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
@@ -12,12 +13,21 @@ import { finishedCondition } from './shared/finished-jobs.ts'
 
 export const ttlAfterFinishedController: Controller = {
   name: 'ttl-after-finished-controller',
+  queueName: 'ttl_jobs_to_delete',
   account: 'ttl-after-finished-controller',
   setUp,
 }
 
-function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
+function setUp({ platform, informer, enqueue, metrics }: ControllerContext): Reconcile {
   const allJobs = informer(jobs)
+  const jobDeletionSeconds = metrics
+    .histogram({
+      name: 'ttl_after_finished_controller_job_deletion_duration_seconds',
+      help: 'Time from when the TTL of a job ended until the job was deleted.',
+      buckets: exponentialBuckets(0.1, 2, 14),
+      stability: 'ALPHA',
+    })
+    .with()
   allJobs.addEventHandler((key, { newObject }) => {
     if (newObject !== undefined && expiresAtMs(newObject) !== undefined) enqueue(key)
   })
@@ -39,6 +49,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     try {
       const preconditions = { uid, resourceVersion }
       await client.delete(jobs, { namespace, name }, { propagationPolicy: 'Foreground', preconditions })
+      jobDeletionSeconds.observe(-(remainingMs(job) ?? 0) / 1_000)
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }

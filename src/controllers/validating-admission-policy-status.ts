@@ -22,6 +22,7 @@ import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export const validatingAdmissionPolicyStatusController: Controller = {
   name: 'validatingadmissionpolicy-status-controller',
+  queueName: 'validatingadmissionpolicy-status',
   account: 'validatingadmissionpolicy-status-controller',
   setUp,
 }

@@ -20,6 +20,7 @@ import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export const volumeAttributesClassProtectionController: Controller = {
   name: 'volumeattributesclass-protection-controller',
+  queueName: 'vacprotection',
   account: 'volumeattributesclass-protection-controller',
   setUp,
 }

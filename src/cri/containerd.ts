@@ -62,8 +62,12 @@ export interface ContainerdOptions {
    * before 1.7).
    */
   readonly pinnedImages?: readonly string[]
+  /** Deadline of calls that have no other; see `runtimeRequestTimeoutMs`. */
+  readonly requestTimeoutMs?: number
   /** Followed by its owner since the runtime was started; when absent, exits are followed only while changes are. */
   readonly taskExits?: TaskExits
+  /** Kills the shim of a sandbox; when absent, shims are out of reach, as on another machine. */
+  readonly killShim?: (sandboxId: string) => Promise<void>
 }
 
 interface PodFilter {
@@ -73,20 +77,24 @@ interface PodFilter {
 export class Containerd implements ContainerRuntime {
   readonly #platform: Platform
   readonly #channel: GrpcChannel
+  readonly #requestTimeoutMs: number
   readonly #cri: CriChannel
   readonly #taskExits: TaskExits
   readonly #streaming: Streaming
   readonly #pinnedImages: ReadonlySet<string>
+  readonly #killShim: ContainerdOptions['killShim']
 
   private constructor({ platform, connectGrpc, connectHttp, ...options }: ContainerdOptions) {
     this.#platform = platform
     const connect = (): GrpcChannel =>
       connectGrpc({ targets: [`unix:${options.socketPath}`], receivedBytesMax })
     this.#channel = connect()
-    this.#cri = new CriChannel(this.#channel)
+    this.#requestTimeoutMs = options.requestTimeoutMs ?? runtimeRequestTimeoutMs
+    this.#cri = new CriChannel(this.#channel, this.#requestTimeoutMs)
     this.#taskExits = options.taskExits ?? new TaskExits({ clock: platform.clock, connect })
     this.#streaming = new Streaming(platform, connectHttp)
     this.#pinnedImages = new Set(options.pinnedImages)
+    this.#killShim = options.killShim
   }
 
   static connect(options: ContainerdOptions): Containerd {
@@ -105,7 +113,7 @@ export class Containerd implements ContainerRuntime {
   async runPodSandbox(config: SandboxConfig, options?: CallOptions): Promise<string> {
     const request = { config: sandboxRequest(config), runtimeHandler: config.runtimeHandler }
     // The pause image may have to be pulled first.
-    const patient = { timeoutMs: 2 * runtimeRequestTimeoutMs, ...options }
+    const patient = { timeoutMs: 2 * this.#requestTimeoutMs, ...options }
     return (await this.#cri.call(methods.runPodSandbox, request, patient)).podSandboxId
   }
 
@@ -128,6 +136,11 @@ export class Containerd implements ContainerRuntime {
     return items.map(sandboxSummaryOf)
   }
 
+  async killShim(sandboxId: string): Promise<void> {
+    if (this.#killShim === undefined) throw new CriError('unsupported', 'shims cannot be reached')
+    await this.#killShim(sandboxId)
+  }
+
   async createContainer(
     { sandboxId, sandbox, config }: CreateContainer,
     options?: CallOptions,
@@ -146,7 +159,7 @@ export class Containerd implements ContainerRuntime {
 
   async stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void> {
     const timeout = Math.max(0, Math.ceil(graceSeconds))
-    const patient = { timeoutMs: timeout * 1_000 + runtimeRequestTimeoutMs, ...options }
+    const patient = { timeoutMs: timeout * 1_000 + this.#requestTimeoutMs, ...options }
     await this.#cri.find(methods.stopContainer, { containerId: id, timeout }, patient)
   }
 
@@ -204,7 +217,7 @@ export class Containerd implements ContainerRuntime {
     // CRI timeouts are whole seconds; fractions are enforced by our own deadline.
     const timeout = Math.ceil(timeoutMs / 1_000)
     const isWhole = timeout * 1_000 === timeoutMs
-    const bound = timeoutMs > 0 ? timeoutMs + (isWhole ? quickTimeoutMs : 0) : Infinity
+    const bound = timeoutMs > 0 ? timeoutMs + (isWhole ? this.#requestTimeoutMs : 0) : Infinity
     const answer = await this.#cri.call(
       methods.execSync,
       { containerId, cmd: command, timeout },

@@ -24,6 +24,12 @@ export interface ContainerRuntime extends AsyncDisposable {
     filter?: { readonly podUid?: string },
     options?: CallOptions,
   ): Promise<readonly SandboxSummary[]>
+  /**
+   * Kills the process that holds the sandbox and its containers for the runtime, without asking the runtime: for a
+   * sandbox that does not respond. The runtime then reports the sandbox as not ready and its containers as exited,
+   * but the containers' processes may still run. Idempotent.
+   */
+  killShim(sandboxId: string): Promise<void>
 
   createContainer(request: CreateContainer, options?: CallOptions): Promise<string>
   startContainer(id: string, options?: CallOptions): Promise<void>
@@ -375,6 +381,9 @@ export interface ContainerStats {
   readonly memoryRssBytes: number
   readonly memoryPageFaults: number
   readonly memoryMajorPageFaults: number
+  /** Absent if the runtime does not report it. */
+  readonly swapUsageBytes?: number
+  readonly swapAvailableBytes?: number
   readonly writableLayerBytes: number
   readonly writableLayerInodes: number
 }

@@ -9,7 +9,7 @@ import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform, Process, ProcessExit, Files } from '#/platform/platform.ts'
-import { Containerd } from './containerd.ts'
+import { Containerd, type ContainerdOptions } from './containerd.ts'
 import { CriError } from './cri.ts'
 import { ContainerdLog, failureText, pluginFailureText } from './private-containerd/containerd-log.ts'
 import {
@@ -18,6 +18,7 @@ import {
   containerdVersionOf,
 } from './private-containerd/configuration.ts'
 import { killOrphanedContainerd, OrphanRemover } from './private-containerd/orphan-remover.ts'
+import { killShim } from './private-containerd/shims.ts'
 
 export interface PrivateContainerdOptions {
   readonly platform: Platform
@@ -86,12 +87,14 @@ export class PrivateContainerd implements AsyncDisposable {
     return this.#process?.pid
   }
 
-  connect(): Containerd {
+  connect(options: Pick<ContainerdOptions, 'requestTimeoutMs'> = {}): Containerd {
     const { sandboxImage = pauseImage } = this.#options
     return Containerd.connect({
       ...this.#options,
+      ...options,
       socketPath: this.socketPath,
       pinnedImages: [sandboxImage],
+      killShim: sandboxId => killShim({ ...this.#options, socketPath: this.socketPath }, sandboxId),
     })
   }
 

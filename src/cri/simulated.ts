@@ -152,13 +152,18 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   stopPodSandbox(id: string, options?: CallOptions): Promise<void> {
-    return this.#call('stopPodSandbox', options, () => this.#sandboxes.get(id)?.end())
+    return this.#call('stopPodSandbox', options, async time => {
+      const sandbox = this.#sandboxes.get(id)
+      if (sandbox?.isReady) await this.faults.reachShim(id, time)
+      sandbox?.end()
+    })
   }
 
   removePodSandbox(id: string, options?: CallOptions): Promise<void> {
-    return this.#call('removePodSandbox', options, () => {
+    return this.#call('removePodSandbox', options, async time => {
       const sandbox = this.#sandboxes.get(id)
       if (sandbox === undefined) return
+      if (sandbox.isReady) await this.faults.reachShim(id, time)
       const { uid } = sandbox.config.metadata
       const { addresses } = sandbox
       sandbox.end()
@@ -179,6 +184,11 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   listPodSandbox(filter: PodFilter = {}, options?: CallOptions): Promise<readonly SandboxSummary[]> {
     return this.#call('listPodSandbox', options, () => this.#sandboxesOf(filter).map(one => one.summary()))
+  }
+
+  async killShim(sandboxId: string): Promise<void> {
+    this.#sandboxes.get(sandboxId)?.end()
+    this.faults.killShim(sandboxId)
   }
 
   createContainer({ sandboxId, sandbox, config }: CreateContainer, options?: CallOptions): Promise<string> {
@@ -206,7 +216,7 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   startContainer(id: string, options?: CallOptions): Promise<void> {
     return this.#call('startContainer', options, async time => {
-      const container = this.#container(id)
+      const container = await this.#reachContainer(id, time)
       await time.sleep(container.options.script().startMs ?? 0)
       const { isReady } = this.#sandbox(container.options.sandboxId)
       if (!isReady) throw new CriError('failed', 'sandbox container is not running')
@@ -217,7 +227,10 @@ export class SimulatedRuntime implements ContainerRuntime {
   stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void> {
     const graceMs = graceSeconds * 1_000
     const patient = { timeoutMs: graceMs + runtimeRequestTimeoutMs, ...options }
-    return this.#call('stopContainer', patient, time => this.#containers.get(id)?.stop(graceMs, time))
+    return this.#call('stopContainer', patient, async time => {
+      if (!this.#containers.get(id)?.isRunning) return
+      await (await this.#reachContainer(id, time)).stop(graceMs, time)
+    })
   }
 
   removeContainer(id: string, options?: CallOptions): Promise<void> {
@@ -250,17 +263,22 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   execSync({ containerId, command, timeoutMs }: ExecSyncRequest, options?: CallOptions): Promise<ExecResult> {
-    return this.#call('execSync', options, time => {
-      return this.#container(containerId).execSync(command, timeoutMs, time)
+    const bounded = { timeoutMs: timeoutMs > 0 ? timeoutMs + runtimeRequestTimeoutMs : Infinity, ...options }
+    return this.#call('execSync', bounded, async time => {
+      return (await this.#reachContainer(containerId, time)).execSync(command, timeoutMs, time)
     })
   }
 
   exec({ containerId, command, ...streams }: ExecRequest, options?: CallOptions): Promise<CommandProcess> {
-    return this.#call('exec', options, () => this.#container(containerId).exec(command, streams))
+    return this.#call('exec', options, async time => {
+      return (await this.#reachContainer(containerId, time)).exec(command, streams)
+    })
   }
 
   attach(id: string, streams: CommandOptions, options?: CallOptions): Promise<CommandProcess> {
-    return this.#call('attach', options, () => this.#container(id).attach(streams))
+    return this.#call('attach', options, async time => {
+      return (await this.#reachContainer(id, time)).attach(streams)
+    })
   }
 
   portForward(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex> {
@@ -268,8 +286,12 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   listContainerStats(filter: PodFilter = {}, options?: CallOptions): Promise<readonly ContainerStats[]> {
-    return this.#call('listContainerStats', options, () => {
+    return this.#call('listContainerStats', options, async time => {
       const running = this.#containersOf(filter).filter(one => one.isRunning)
+      for (const {
+        options: { id },
+      } of running)
+        await this.#reachContainer(id, time)
       return running.map(one => one.stats())
     })
   }
@@ -353,6 +375,13 @@ export class SimulatedRuntime implements ContainerRuntime {
     if (container === undefined) {
       throw new CriError('not-found', `an error occurred when try to find container "${id}": not found`)
     }
+    return container
+  }
+
+  /** The container, once its shim answers. */
+  async #reachContainer(id: string, time: CallDeadline): Promise<SimulatedContainer> {
+    const container = this.#container(id)
+    await this.faults.reachShim(container.options.sandboxId, time)
     return container
   }
 

@@ -10,6 +10,9 @@ import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { formatIp, parseIpLeniently } from '#/api/net/ip.ts'
 import type { Client } from '#/client/client.ts'
 import { Informers } from '#/client/informers.ts'
+import { addProcessMetrics } from '#/platform/process-metrics.ts'
+import { PlainHttpServer, type PlainRequest, type PlainResponse } from '#/platform/plain-http.ts'
+import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { DatagramSocket, Listener, Platform, SocketAddress } from '#/platform/platform.ts'
 import {
   formErrResponse,
@@ -20,6 +23,7 @@ import {
   tcpBytesMax,
   type DnsMessage,
 } from './dns-message.ts'
+import { DnsMetrics, dnsMetricsPort, type AnsweredQuery } from './dns-metrics.ts'
 import { answerQuery } from './server/answer-query.ts'
 import type { Transport } from './server/exchange.ts'
 import { Forwarder, udpBytesMax } from './server/forwarder.ts'
@@ -38,6 +42,12 @@ export interface ClusterDnsOptions {
   /** Cluster IPs of the DNS service. */
   readonly nameServers: readonly string[]
   /** Upstream for names outside of the cluster domain: a file like `/etc/resolv.conf`, or fixed servers. */
+  /** Address of the server for metrics, on port 9153; none when absent. */
+  readonly metricsAddress?: string
+  /** Version of this program. */
+  readonly version?: string
+  /** Usage of this process. */
+  readonly usage?: () => ProcessUsage
   readonly upstream: { readonly resolvConf: string } | { readonly servers: readonly Server[] }
 }
 
@@ -48,22 +58,33 @@ export interface ClusterDnsOptions {
 const ttlSeconds = 5
 const negativeTtlSeconds = 30
 
+const serviceNameLabel = 'kubernetes.io/service-name'
+const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time'
+
 export class ClusterDns {
   readonly #options: ClusterDnsOptions
   readonly #informers: Informers
   readonly #state: DnsState
   readonly #forwarder: Forwarder
+  readonly metrics: DnsMetrics
   readonly #listening = Promise.withResolvers<readonly Server[]>()
 
   constructor(options: ClusterDnsOptions) {
     const { platform, client, listen, upstream } = options
     this.#options = options
     this.#informers = new Informers({ platform, client })
+    this.metrics = new DnsMetrics({ listen, version: options.version ?? '' })
+    if (options.usage) addProcessMetrics(this.metrics.registry, options.usage)
     this.#state = dnsStateOf(this.#informers, options)
+    this.#followProgramming()
     const file =
       'resolvConf' in upstream ? new UpstreamServers(platform, upstream.resolvConf, listen) : undefined
     const fixed = 'servers' in upstream ? upstream.servers : []
-    this.#forwarder = new Forwarder({ platform, servers: () => file?.list() ?? Promise.resolve(fixed) })
+    this.#forwarder = new Forwarder({
+      platform,
+      metrics: this.metrics,
+      servers: () => file?.list() ?? Promise.resolve(fixed),
+    })
     // Prevents an unhandled rejection: `run` rejects with the same error.
     this.#listening.promise.catch(() => undefined)
   }
@@ -95,7 +116,49 @@ export class ClusterDns {
       this.#listening.reject(error)
       throw error
     }
+    await using _ = await this.#serveMetrics()
     await this.#informers.run(signal)
+  }
+
+  /** DNS works without it, so a port in use is only logged. */
+  async #serveMetrics(): Promise<AsyncDisposable | undefined> {
+    const { platform, metricsAddress: host } = this.#options
+    if (host === undefined) return undefined
+    try {
+      const answer = (request: PlainRequest): PlainResponse => this.#answerHttp(request)
+      return await PlainHttpServer.start({ platform, host, port: dnsMetricsPort, answer })
+    } catch (error) {
+      platform.log.error('Failed to serve metrics of the cluster DNS', { host, error })
+      return undefined
+    }
+  }
+
+  /**
+   * CoreDNS has ports of their own for `/health` and `/ready`; on the node's address those would be taken from pods
+   * with host ports.
+   */
+  #answerHttp({ path, accept }: PlainRequest): PlainResponse {
+    const mediaType = 'text/plain; charset=utf-8'
+    if (path === '/metrics') return { status: 200, ...this.metrics.registry.expose(accept) }
+    if (path === '/health' || (path === '/ready' && this.hasSynced))
+      return { status: 200, mediaType, text: 'OK' }
+    if (path === '/ready') return { status: 503, mediaType, text: 'kubernetes' }
+    return { status: 404, mediaType, text: '404 page not found\n' }
+  }
+
+  /** Measures when names of headless services follow a change of their endpoints. */
+  #followProgramming(): void {
+    const { clock } = this.#options.platform
+    const startedMs = clock.now()
+    this.#informers.of(endpointSlices).addEventHandler((_key, { newObject }) => {
+      const changedMs = Date.parse(newObject?.metadata.annotations?.[triggerTimeAnnotation] ?? '')
+      if (newObject === undefined || !(changedMs > startedMs)) return
+      const { namespace = '' } = newObject.metadata
+      const service = this.#state.service(namespace, newObject.metadata.labels?.[serviceNameLabel] ?? '')
+      const { clusterIP, selector = {} } = service?.spec ?? {}
+      if (clusterIP !== 'None' || Object.keys(selector).length === 0) return
+      this.metrics.programmingDuration.observe(Math.max(0, clock.now() - changedMs) / 1_000)
+    })
   }
 
   async #bind(
@@ -140,9 +203,20 @@ export class ClusterDns {
     transport: Transport,
     signal: AbortSignal,
   ): Promise<Uint8Array | undefined> {
-    const { random, log } = this.#options.platform
+    const { random, log, clock } = this.#options.platform
+    const beganMs = clock.monotonicMs()
     const query = parseDnsMessage(bytes)
     if (query === undefined) return formErrResponse(bytes)
+    const answered = (
+      answer: DnsMessage,
+      response: Uint8Array,
+      plugin: AnsweredQuery['plugin'],
+    ): Uint8Array => {
+      const seconds = (clock.monotonicMs() - beganMs) / 1_000
+      const sizes = { requestBytes: bytes.length, responseBytes: response.length }
+      this.metrics.count({ query, answer, transport, seconds, plugin, ...sizes })
+      return response
+    }
     const bytesMax = transport === 'tcp' ? tcpBytesMax : udpLimitOf(query)
     try {
       const answer = await answerQuery(query, {
@@ -153,13 +227,17 @@ export class ClusterDns {
         transport,
         signal,
       })
-      return answer && serializeDnsMessage(answer, bytesMax)
+      if (answer === undefined) return undefined
+      const plugin = answer.isAuthoritative ? 'kubernetes' : 'forward'
+      return answered(answer, serializeDnsMessage(answer, bytesMax), plugin)
     } catch (error) {
+      this.metrics.panics.add()
       log.error('Failed to answer DNS query', { error })
       const { id, opcode, questions } = query
       const failure = { isResponse: true, answers: [], authorities: [], additionals: [] }
       const responseCode = responseCodes.servFail
-      return serializeDnsMessage({ ...query, ...failure, id, opcode, questions, responseCode }, bytesMax)
+      const answer = { ...query, ...failure, id, opcode, questions, responseCode }
+      return answered(answer, serializeDnsMessage(answer, bytesMax), '')
     }
   }
 }
@@ -193,7 +271,7 @@ function dnsStateOf(informers: Informers, { domain, nameServers }: ClusterDnsOpt
 }
 
 function serviceOf({ metadata }: EndpointSlice): readonly string[] {
-  const name = metadata.labels?.['kubernetes.io/service-name']
+  const name = metadata.labels?.[serviceNameLabel]
   return name ? [`${metadata.namespace ?? ''}/${name}`] : []
 }
 

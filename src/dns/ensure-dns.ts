@@ -11,6 +11,7 @@ import type { ClusterRole, ClusterRoleBinding } from '#/api/generated/rbac/v1.ts
 import { clusterRoleBindings, clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
 import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
+import { dnsMetricsPort } from './dns-metrics.ts'
 
 export interface DnsServiceOptions {
   /** The name server in the `resolv.conf` of pods. */
@@ -71,6 +72,7 @@ function serviceOf({ clusterIp }: DnsServiceOptions): Service {
       ports: [
         { name: 'dns', port: 53, protocol: 'UDP', targetPort: 53 },
         { name: 'dns-tcp', port: 53, protocol: 'TCP', targetPort: 53 },
+        { name: 'metrics', port: dnsMetricsPort, protocol: 'TCP', targetPort: dnsMetricsPort },
       ],
     },
   }
@@ -96,6 +98,7 @@ function sliceOf(service: Stored<Service>, { address, port, nodeName }: DnsServi
     ports: [
       { name: 'dns', port, protocol: 'UDP' },
       { name: 'dns-tcp', port, protocol: 'TCP' },
+      { name: 'metrics', port: dnsMetricsPort, protocol: 'TCP' },
     ],
   }
 }

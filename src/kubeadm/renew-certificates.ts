@@ -10,6 +10,7 @@ export interface RenewCertificatesOptions<T> {
   readonly ensure: () => Promise<T>
   /** Called after a renewal; errors are retried. */
   readonly onRenewed: (next: T) => void | Promise<void>
+  readonly onFailure?: () => void
 }
 
 /** Short enough for many attempts before a certificate expires. */
@@ -33,6 +34,7 @@ export async function renewCertificates<T>(
     platform: { clock, log },
     ensure,
     onRenewed,
+    onFailure,
   } = options
   let { current } = options
   let waitMs = checkIntervalMs
@@ -47,6 +49,7 @@ export async function renewCertificates<T>(
       current = next
     } catch (error) {
       waitMs = retryMs
+      onFailure?.()
       log.error('Failed to renew certificates, will retry', { error })
     }
   }

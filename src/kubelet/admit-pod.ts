@@ -10,6 +10,7 @@ import { quantityMilliValue, quantityValue, type Quantity } from '#/api/text/qua
 import { qosClassOf } from '#/api/core/qos-class.ts'
 import { findMatchingUntoleratedTaint } from '#/api/core/taints.ts'
 import { isExtendedResource } from '#/api/core/pod-resources.ts'
+import { isCriticalPod } from './critical-pod.ts'
 import { hostPortsOf } from './host-ports.ts'
 import type { PodFailure } from './pod-status.ts'
 import { forbiddenSysctl } from './pod-sysctls.ts'
@@ -47,17 +48,13 @@ export function admitPod(input: AdmissionInput): PodFailure | undefined {
  * BestEffort or that tolerate the taint.
  */
 function rejectOnPressure({ pod, isStatic, pressures }: AdmissionInput): PodFailure | undefined {
-  const isCritical = isStatic || (pod.spec?.priority ?? 0) >= criticalPriority
-  if (pressures.size === 0 || isCritical) return undefined
+  if (pressures.size === 0 || isCriticalPod(pod, isStatic)) return undefined
   const isMemory = pressures.size === 1 && pressures.has('MemoryPressure')
   const isTolerated =
     findMatchingUntoleratedTaint([memoryTaint], pod.spec?.tolerations, ['NoSchedule']) === undefined
   if (isMemory && (qosClassOf(pod) !== 'BestEffort' || isTolerated)) return undefined
   return { reason: 'Evicted', message: `The node had condition: [${[...pressures].join(' ')}]. ` }
 }
-
-/** Priority of `system-cluster-critical`; pods at or above it are critical. */
-const criticalPriority = 2_000_000_000
 
 const memoryTaint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' }
 

@@ -5,6 +5,7 @@ import { PodCgroups } from './cgroups.ts'
 import { UnifiedTree } from './cgroups/test-unified-tree.ts'
 import { kubeletConfiguration } from './kubelet-configuration.ts'
 import { kubeletPod } from './testdata/objects.ts'
+import { KubeletMetrics } from './kubelet-metrics.ts'
 
 const root = '/sys/fs/cgroup'
 const share = { cpuMilli: 4_000, memoryBytes: 8 * 1024 ** 3, pids: -1 }
@@ -17,6 +18,7 @@ const guaranteed = kubeletPod({
 function cgroupsOn(tree: UnifiedTree): PodCgroups {
   const simulation = new Simulation({ seed: 1 })
   return new PodCgroups({
+    metrics: new KubeletMetrics(),
     platform: { clock: simulation.clock, files: tree.files },
     linux: { machine: { cgroupVersion: 2 }, files: tree.linuxFiles, run: async () => '' },
     node: kubeletConfiguration({
@@ -56,6 +58,22 @@ test('with cgroup v2 controllers are enabled down the tree and limits are set', 
   assert.deepEqual(await cgroups.list(), [])
   await cgroups.removeAll()
   assert.deepEqual(tree.folders, [root])
+})
+
+test('usage of all pods and of one pod is read from their cgroups', async () => {
+  const tree = new UnifiedTree(root, ['cpu', 'memory', 'pids'])
+  const cgroups = cgroupsOn(tree)
+  await cgroups.start(share)
+  const path = await cgroups.ensure(guaranteed)
+  const write = tree.linuxFiles.writeInPlace
+  await write(`${root}/k8ts-0/kubepods/memory.current`, '1000')
+  await write(`${root}/k8ts-0/kubepods/memory.stat`, 'anon 500\ninactive_file 300\nactive_file 200\n')
+  await write(`${root}${path}/pids.current`, '7\n')
+  assert.deepEqual(await cgroups.memoryOfPods(), { limitBytes: 8 * 1024 ** 3, workingSetBytes: 700 })
+  await write(`${root}${path}/memory.current`, '400')
+  await write(`${root}${path}/memory.stat`, 'anon 400\n')
+  assert.equal(await cgroups.memoryOf(guaranteed), 400)
+  assert.equal(await cgroups.processesOf(guaranteed), 7)
 })
 
 test('limits of unsupported controllers are skipped', async () => {

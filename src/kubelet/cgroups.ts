@@ -17,6 +17,7 @@ import {
   type CgroupWrite,
 } from './cgroups/limits.ts'
 import { cpuShares } from './cpu-time.ts'
+import type { KubeletMetrics } from './kubelet-metrics.ts'
 import type { NodeAllocatableLimits } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
@@ -30,6 +31,7 @@ export interface PodCgroupsOptions {
     readonly run: Linux['run']
   }
   readonly node: KubeletConfiguration
+  readonly metrics: KubeletMetrics
   /** Huge page sizes of the kernel, such as `2MB`. */
   readonly hugePageSizes: readonly string[]
   /** Mount point of cgroup v2; defaults to `/sys/fs/cgroup`. */
@@ -49,6 +51,8 @@ export class PodCgroups {
   readonly #options: PodCgroupsOptions
   readonly #version: 1 | 2
   #hierarchies: readonly Hierarchy[] = []
+  /** Memory limit of all pods together. */
+  #memoryBytes = 0
   /** Last written values by directory: most pod syncs change nothing. */
   readonly #written = new Map<string, string>()
 
@@ -61,6 +65,7 @@ export class PodCgroups {
   async start(share: NodeAllocatableLimits): Promise<void> {
     const { node } = this.#options
     this.#hierarchies = await this.#findHierarchies()
+    this.#memoryBytes = share.memoryBytes
     const hugePages = new Map(this.#options.hugePageSizes.map(size => [size, unboundedBytes]))
     await this.#ensure(kubepodsCgroup(node), {
       cpuShares: cpuShares(share.cpuMilli),
@@ -89,6 +94,10 @@ export class PodCgroups {
    * can retry.
    */
   async remove(uid: string): Promise<void> {
+    await this.#measured('destroy', () => this.#remove(uid))
+  }
+
+  async #remove(uid: string): Promise<void> {
     const folders = this.#podFolders(uid)
     for (const folder of folders) this.#written.delete(folder)
     for (let tries = 1; ; tries++) {
@@ -106,6 +115,23 @@ export class PodCgroups {
   /** Kills what still runs in it; the group stays. */
   async killProcesses(uid: string): Promise<void> {
     for (const folder of this.#podFolders(uid)) await this.#kill(folder)
+  }
+
+  /** Memory of all pods together. Rejects if the kernel does not account for it. */
+  async memoryOfPods(): Promise<PodsMemory> {
+    const workingSetBytes = await this.#workingSet(kubepodsCgroup(this.#options.node))
+    return { limitBytes: this.#memoryBytes, workingSetBytes }
+  }
+
+  /** Working set of a pod. Rejects if the kernel does not account for it. */
+  memoryOf(pod: KubeletPod): Promise<number> {
+    return this.#workingSet(podCgroup(this.#options.node, pod))
+  }
+
+  /** Number of processes and threads of a pod. Rejects if the kernel does not count them. */
+  async processesOf(pod: KubeletPod): Promise<number> {
+    const folder = this.#folderWith('pids', podCgroup(this.#options.node, pod))
+    return Number(await this.#read(join(folder, 'pids.current')))
   }
 
   /** UIDs of pods that have a cgroup in any hierarchy. */
@@ -133,6 +159,17 @@ export class PodCgroups {
     this.#written.clear()
   }
 
+  /** Usage without the file cache that the kernel can reclaim at once. */
+  async #workingSet(path: string): Promise<number> {
+    const folder = this.#folderWith('memory', path)
+    const files = memoryFiles[this.#version]
+    const [usage = '', stat = ''] = await Promise.all(
+      [files.usage, 'memory.stat'].map(file => this.#read(join(folder, file))),
+    )
+    const [, inactive = '0'] = new RegExp(`^${files.inactive} ([0-9]+)$`, 'm').exec(stat) ?? []
+    return Math.max(0, Number(usage) - Number(inactive))
+  }
+
   async #findHierarchies(): Promise<readonly Hierarchy[]> {
     if (this.#version === 1) return hierarchiesOf(await this.#read('/proc/self/mountinfo'))
     const { unifiedFolder: folder = unifiedFolderUsual } = this.#options
@@ -142,17 +179,43 @@ export class PodCgroups {
 
   async #ensure(path: string, limits: CgroupLimits): Promise<void> {
     const writes = cgroupWrites(this.#version, limits)
-    await Promise.all(this.#hierarchies.map(hierarchy => this.#ensureIn(hierarchy, path, writes)))
+    const { clock } = this.#options.platform
+    const beganMs = clock.monotonicMs()
+    const effects = await Promise.all(
+      this.#hierarchies.map(hierarchy => this.#ensureIn(hierarchy, path, writes)),
+    )
+    const effect = (['create', 'update'] as const).find(each => effects.includes(each))
+    if (effect !== undefined) this.#observe(effect, beganMs)
   }
 
-  async #ensureIn(hierarchy: Hierarchy, path: string, writes: readonly CgroupWrite[]): Promise<void> {
+  async #ensureIn(
+    hierarchy: Hierarchy,
+    path: string,
+    writes: readonly CgroupWrite[],
+  ): Promise<'create' | 'update' | undefined> {
     const folder = join(hierarchy.folder, path)
     const own = writes.filter(({ controller }) => hierarchy.controllers.has(controller))
     const wanted = own.map(({ file, value }) => `${file}=${value}`).join(' ')
-    if (this.#written.get(folder) === wanted && (await this.#exists(folder))) return
+    const isPresent = await this.#exists(folder)
+    if (this.#written.get(folder) === wanted && isPresent) return undefined
     await this.#make(hierarchy, path)
     for (const { file, value } of own) await this.#write(join(folder, file), value)
     this.#written.set(folder, wanted)
+    return isPresent ? 'update' : 'create'
+  }
+
+  async #measured(operation: 'destroy', work: () => Promise<void>): Promise<void> {
+    const beganMs = this.#options.platform.clock.monotonicMs()
+    try {
+      await work()
+    } finally {
+      this.#observe(operation, beganMs)
+    }
+  }
+
+  #observe(operation: 'create' | 'update' | 'destroy', beganMs: number): void {
+    const { metrics, platform } = this.#options
+    metrics.node.cgroupDuration[operation].observe((platform.clock.monotonicMs() - beganMs) / 1_000)
   }
 
   async #make(hierarchy: Hierarchy, path: string): Promise<void> {
@@ -192,6 +255,12 @@ export class PodCgroups {
       if ((await this.#read(join(folder, file))).trim() !== '') continue
       await this.#write(join(folder, file), (await this.#read(join(parent, file))).trim())
     }
+  }
+
+  #folderWith(controller: string, path: string): string {
+    const hierarchy = this.#hierarchies.find(({ controllers }) => controllers.has(controller))
+    if (hierarchy === undefined) throw new Error(`cgroup controller ${controller} is not available`)
+    return join(hierarchy.folder, path)
   }
 
   #podFolders(uid: string): readonly string[] {
@@ -258,7 +327,18 @@ export class PodCgroups {
   }
 }
 
+export interface PodsMemory {
+  readonly limitBytes: number
+  readonly workingSetBytes: number
+}
+
 const classes = ['Guaranteed', 'Burstable', 'BestEffort'] as const
+
+/** The usage, and the name of inactive file cache in `memory.stat`. */
+const memoryFiles = {
+  1: { usage: 'memory.usage_in_bytes', inactive: 'total_inactive_file' },
+  2: { usage: 'memory.current', inactive: 'inactive_file' },
+} as const
 
 /** Effectively unlimited, and small enough for the kernel to accept. */
 const unboundedBytes = 2 ** 62

@@ -46,6 +46,20 @@ test('a hollow node registers with its capacity and sends heartbeats', async () 
   assert.equal((await renewed()) - before, 10_000)
 })
 
+test('a hollow node declares its features, and pods that need them are scheduled to it', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  const restartPolicyRules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [3] } }]
+  const container = { name: 'web', image: 'web', restartPolicy: 'Never', restartPolicyRules }
+  await cluster.client.create(pods, podOf({ spec: { containers: [container] } }))
+  await cluster.settle()
+  assert.equal((await cluster.client.get(pods, at)).spec?.nodeName, 'node-1')
+  const { status } = await cluster.client.get(nodes, { name: 'node-1' })
+  assert.deepEqual(status?.declaredFeatures, [
+    'ExtendWebSocketsToKubelet',
+    'RestartAllContainersOnContainerExits',
+  ])
+})
+
 test('an annotation sets the readiness of a hollow pod', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   await cluster.client.create(pods, podOf())

@@ -52,6 +52,8 @@ export class HollowKubelet {
   readonly #pods: Informer<Pod>
   readonly #addresses: PodAddresses
   readonly #lease: NodeLease
+  /** Called after each change of a pod; allocated only while logs are followed. */
+  #podCallbacks: Map<string, Set<() => void>> | undefined
   #node: Stored<Node> | undefined
   /** True if the node lifecycle controller has marked the node as not ready, or the node was deleted. */
   #isGivenUp = false
@@ -68,6 +70,8 @@ export class HollowKubelet {
     this.#pods.addEventHandler((key, { oldObject, newObject }) => {
       if (newObject === undefined) this.#addresses.free(oldObject.metadata.uid)
       this.#queue.add(key)
+      const { uid } = (newObject ?? oldObject).metadata
+      this.#podCallbacks?.get(uid)?.forEach(callback => callback())
     })
     this.informers
       .of(nodes, { fieldSelector: `metadata.name=${node.name}` })
@@ -85,6 +89,22 @@ export class HollowKubelet {
   /** Keys of queued pods and of pods in sync. */
   get busyKeys(): readonly string[] {
     return this.#queue.busyKeys()
+  }
+
+  /** The pods bound to the node. */
+  get pods(): Pick<Informer<Pod>, 'get' | 'list'> {
+    return this.#pods
+  }
+
+  /** Calls back after each change of the pod, until the returned function is called. */
+  onPodChange(uid: string, callback: () => void): () => void {
+    this.#podCallbacks ??= new Map()
+    const callbacks = this.#podCallbacks.get(uid) ?? new Set()
+    this.#podCallbacks.set(uid, callbacks.add(callback))
+    return () => {
+      callbacks.delete(callback)
+      if (callbacks.size === 0) this.#podCallbacks?.delete(uid)
+    }
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -6,6 +6,8 @@ import { SimulatedRuntime, type ImageScript } from '#/cri/simulated.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { ImageError, Images } from './images.ts'
 import { kubeletPod, stored } from './testdata/objects.ts'
+import { KubeletMetrics } from './kubelet-metrics.ts'
+import { PodStartupLatency } from './pod-startup-latency.ts'
 
 class World {
   readonly simulation = new Simulation({ seed: 1 })
@@ -16,6 +18,7 @@ class World {
   told: string[] = []
   images: Images
   pulls = 0
+  readonly metrics = new KubeletMetrics()
 
   constructor(images: Readonly<Record<string, ImageScript>> = {}, pullsMax = 4) {
     this.runtime = new SimulatedRuntime({ platform: this.platform, podCidrs: [], images })
@@ -27,6 +30,8 @@ class World {
   /** Simulates a restart of the kubelet on the same node. */
   restarted(pullsMax = 4): Images {
     return new Images({
+      metrics: this.metrics,
+      startup: new PodStartupLatency(this.platform.clock, this.metrics.pods),
       platform: this.platform,
       runtime: this.runtime,
       objects: { secret: async (namespace, name) => this.secrets[`${namespace}/${name}`] },

@@ -32,8 +32,10 @@ import {
 import { PullRecords } from './images/pull-records.ts'
 import { SharedPulls } from './images/shared-pulls.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { imageSizeLabel, type KubeletMetrics } from './kubelet-metrics.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import { fieldPathOf, findContainer } from './pod-containers.ts'
+import type { PodStartupLatency } from './pod-startup-latency.ts'
 
 export type { ImageSpace } from './images/plan-image-gc.ts'
 
@@ -45,6 +47,8 @@ export interface ImagesOptions {
   }
   readonly recorder: { record(about: Pod, content: EventContent): void }
   readonly node: Pick<KubeletConfiguration, 'rootDirectory' | 'imageGc'>
+  readonly metrics: KubeletMetrics
+  readonly startup: Pick<PodStartupLatency, 'pull'>
   /** Fully qualified names of images that are never removed, such as the pause image. */
   readonly pinnedImages?: readonly string[]
   /** Maximum number of parallel pulls. */
@@ -65,6 +69,12 @@ interface Request {
   readonly image: string
   readonly recordEvent: RecordEvent
   readonly signal: AbortSignal
+}
+
+interface ImageRequest {
+  readonly policy: string
+  readonly isPresent: boolean
+  readonly isUsable: boolean
 }
 
 interface TimedPull extends Pulled {
@@ -122,6 +132,11 @@ export class Images {
     return this.#removal.collect(space, signal)
   }
 
+  /** Removes all unused images that are old enough, because the node needs the space. */
+  deleteUnused(signal?: AbortSignal): Promise<void> {
+    return this.#removal.deleteUnused(signal)
+  }
+
   /** Largest first. */
   async list(signal?: AbortSignal): Promise<readonly Image[]> {
     const images = await this.#options.runtime.listImages({ signal })
@@ -131,7 +146,9 @@ export class Images {
   async #ensure(request: Request, policy: string): Promise<Image> {
     const { written, recordEvent } = request
     const present = policy === 'Always' ? undefined : await this.#inspect(request)
-    if (present !== undefined && (await this.#mayUse(request, present))) {
+    const isUsable = present !== undefined && (await this.#mayUse(request, present))
+    this.#countRequest({ policy, isPresent: present !== undefined, isUsable })
+    if (isUsable) {
       const text = `Container image ${quote(written)} already present on machine and can be accessed by the pod`
       recordEvent('Normal', 'Pulled', text)
       return present
@@ -141,7 +158,13 @@ export class Images {
       recordEvent('Warning', 'ErrImageNeverPull', text)
       throw new ImageError('ErrImageNeverPull', text)
     }
-    return this.#pull(request)
+    return this.#options.startup.pull(request.pod.metadata.uid, () => this.#pull(request))
+  }
+
+  #countRequest({ policy, isPresent, isUsable }: ImageRequest): void {
+    const present = policy === 'Always' ? 'unknown' : String(isPresent)
+    const isRequired = policy !== 'Never' && !isUsable
+    this.#options.metrics.images.ensureRequests.with(present, policy.toLowerCase(), String(isRequired)).add()
   }
 
   async #inspect({ image, recordEvent, signal }: Request): Promise<Image | undefined> {
@@ -216,6 +239,7 @@ export class Images {
       const found = await runtime.imageStatus(value.id, { signal })
       if (found === undefined) throw new CriError('not-found', `image ${image} not found after pull`)
       const { pullMs } = value
+      this.#options.metrics.images.pullDuration.with(imageSizeLabel(found.sizeBytes)).observe(pullMs / 1_000)
       const times = `in ${whole(pullMs)} (${whole(Math.max(pullMs, waitedMs))} including waiting)`
       const size = `Image size: ${found.sizeBytes} bytes.`
       recordEvent('Normal', 'Pulled', `Successfully pulled image ${quote(written)} ${times}. ${size}`)

@@ -2,6 +2,7 @@
  * Static configuration of a node, from flags or from code. Facts about the machine are in `machine-info.ts`.
  */
 import type { Taint } from '#/api/generated/core/v1.ts'
+import { runtimeRequestTimeoutMs } from '#/cri/cri.ts'
 
 export interface KubeletConfiguration {
   readonly name: string
@@ -33,6 +34,16 @@ export interface KubeletConfiguration {
    * `imagefs.available`, `imagefs.inodesFree`, `pid.available`. A quantity, or a percentage such as `10%`.
    */
   readonly evictionHard: Readonly<Record<string, string>>
+  /** Soft eviction thresholds: they evict pods when they are met for the whole `evictionSoftGracePeriod`. */
+  readonly evictionSoft: Readonly<Record<string, string>>
+  /** By signal, such as `1m30s`. Each soft threshold needs one. */
+  readonly evictionSoftGracePeriod: Readonly<Record<string, string>>
+  /** Maximum grace period, in seconds, of pods evicted by a soft threshold. */
+  readonly evictionMaxPodGracePeriod: number
+  /** By signal: eviction ends when this much more than the threshold is available. */
+  readonly evictionMinimumReclaim: Readonly<Record<string, string>>
+  /** How long a pressure condition stays true after the signal recovered, such as `5m`. */
+  readonly evictionPressureTransitionPeriod: string
   /** Path of the resolv.conf for pods that do not use cluster DNS. Empty for none. */
   readonly resolvConf: string
   /** Sysctls, or prefixes ending in `*`, allowed in addition to the safe ones. */
@@ -42,6 +53,10 @@ export interface KubeletConfiguration {
   readonly imageGc: ImageGcSettings
   readonly containerLog: ContainerLogSettings
   readonly kubeletPort: number
+  /** Deadline of calls to the container runtime, in addition to the time that their work may take. */
+  readonly runtimeRequestTimeoutMs: number
+  /** Exec, attach and port-forward connections are closed after this time without traffic. */
+  readonly streamingConnectionIdleTimeoutMs: number
 }
 
 export interface ImageGcSettings {
@@ -82,12 +97,19 @@ export function kubeletConfiguration(given: KubeletConfigurationInput): KubeletC
       'imagefs.available': '15%',
       'imagefs.inodesFree': '5%',
     },
+    evictionSoft: {},
+    evictionSoftGracePeriod: {},
+    evictionMaxPodGracePeriod: 0,
+    evictionMinimumReclaim: {},
+    evictionPressureTransitionPeriod: '5m',
     resolvConf: '/etc/resolv.conf',
     allowedUnsafeSysctls: [],
     seccompDefault: false,
     imageGc: { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000 },
     containerLog: { maxBytes: 10 * 1024 * 1024, maxFiles: 5 },
     kubeletPort: 10_250,
+    runtimeRequestTimeoutMs,
+    streamingConnectionIdleTimeoutMs: 4 * 3_600_000,
     ...given,
   }
 }

@@ -3,6 +3,7 @@
  * `kubelet.ts`; read-only.
  */
 import type { KubeletPod } from './kubelet-pod.ts'
+import type { VolumeUsage } from './volumes.ts'
 
 export interface KubeletView {
   /** All pods assigned to the node or still running there, with the kubelet's latest status. */
@@ -16,11 +17,15 @@ export interface KubeletView {
   containerId(uid: string, container: string): string | undefined
   /** Runtime id of the ready sandbox. */
   sandboxId(uid: string): string | undefined
+  /** False if the pod's sandbox does not respond; it is killed and recovered then. */
+  isSandboxResponding(uid: string): Promise<boolean>
   /**
    * Calls back when the pod's containers may have changed, until the returned function is called. It carries
    * no state.
    */
   onPodChange(uid: string, callback: () => void): () => void
+  /** Usage of the persistent volumes of all pods. It may visit all files of a volume, so it is slow. */
+  claimUsage(): Promise<readonly VolumeUsage[]>
   /** Why the kubelet is unhealthy, for health checks. */
   problem(): string | undefined
 }

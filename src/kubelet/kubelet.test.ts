@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { configMaps, pods } from '#/api/generated/core/v1-resources.ts'
+import { configMaps, nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { CriError } from '#/cri/cri.ts'
 import { nodeOf, TestKubelet } from './test-kubelet.ts'
 
@@ -22,6 +22,15 @@ test('a pod runs with events, and its status is written once', async t => {
   const status = (await node.find('p'))?.status
   assert.equal(status?.podIP, '10.244.0.2')
   assert.equal(status?.hostIP, '192.0.2.1')
+})
+
+test('a node declares the features of its kubelet', async t => {
+  const node = await TestKubelet.start(t, present)
+  const { items } = await node.plane.run(node.plane.client.list(nodes))
+  assert.deepEqual(
+    items.map(({ status }) => status?.declaredFeatures),
+    [['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']],
+  )
 })
 
 test('the status shows progress while the runtime is slow', async t => {

@@ -11,11 +11,14 @@ import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Network, Platform } from '#/platform/platform.ts'
+import { KubeletMetrics, type NodePods } from './kubelet-metrics.ts'
 import { kubeletComponents, type KubeletComponents } from './kubelet-components.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import type { KubeletView } from './kubelet-view.ts'
+import type { VolumeUsage } from './volumes.ts'
 import { nodeAllocatableLimits, readMachineInfo } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { measuredRuntime } from './measured-runtime.ts'
 import { latestOf } from './observed-pod.ts'
 
 export interface KubeletOptions {
@@ -42,13 +45,19 @@ const retryMs = 200
 const imageCheckMs = 300_000
 
 export class Kubelet implements KubeletView {
+  readonly metrics = new KubeletMetrics()
   readonly #options: KubeletOptions
   readonly #watchers = new Map<string, Set<() => void>>()
   #components: KubeletComponents | undefined
   #problem: string | undefined = 'the kubelet is starting'
 
   constructor(options: KubeletOptions) {
-    this.#options = options
+    const { runtime, platform, node, linux } = options
+    this.#options = { ...options, runtime: measuredRuntime(runtime, this.metrics, platform.clock) }
+    this.metrics.node.name.with(node.name).value = 1
+    this.metrics.node.cgroupVersion.value = linux.machine.cgroupVersion
+    this.metrics.node.metricsProvider.with('cadvisor').value = 1
+    this.metrics.countPods(() => nodePods(this.#components))
   }
 
   /** Runs until aborted. Containers keep running afterwards. */
@@ -59,16 +68,18 @@ export class Kubelet implements KubeletView {
     const machine = await readMachineInfo({ platform, linux, node })
     const runtimeInfo: RuntimeInfo = { runtime: undefined, handlers: [] }
     const components = kubeletComponents(this.#options, {
+      metrics: this.metrics,
       machine: () => machine,
       runtimeName: () => runtimeInfo.runtime?.name ?? '',
       handlers: () => runtimeInfo.handlers,
       onChange: uid => this.#notify(uid),
     })
     this.#components = components
-    const { cgroups, registration, informers, recorder, statuses, objects, sources } = components
+    const { cgroups, registration, eviction, informers, recorder, statuses, objects, sources } = components
     await cgroups.start(nodeAllocatableLimits(machine, node))
     const running = [
       registration.run(signal),
+      eviction.run(signal),
       informers.run(signal),
       recorder.run(signal),
       statuses.run(signal),
@@ -106,6 +117,10 @@ export class Kubelet implements KubeletView {
     return this.#components?.workers.get(uid)?.observed.sandboxes.find(({ isReady }) => isReady)?.id
   }
 
+  async isSandboxResponding(uid: string): Promise<boolean> {
+    return this.#components?.unresponsive.check(uid) ?? true
+  }
+
   onPodChange(uid: string, callback: () => void): () => void {
     const watchers = this.#watchers.get(uid) ?? new Set()
     this.#watchers.set(uid, watchers.add(callback))
@@ -113,6 +128,13 @@ export class Kubelet implements KubeletView {
       watchers.delete(callback)
       if (watchers.size === 0) this.#watchers.delete(uid)
     }
+  }
+
+  async claimUsage(): Promise<readonly VolumeUsage[]> {
+    const { workers, volumes } = this.#components ?? {}
+    const usages: VolumeUsage[] = []
+    for (const { pod } of workers?.all() ?? []) usages.push(...((await volumes?.claimUsage(pod)) ?? []))
+    return usages
   }
 
   problem(): string | undefined {
@@ -169,7 +191,9 @@ export class Kubelet implements KubeletView {
 
   async #followRuntime({ workers, orphans }: KubeletComponents, signal: AbortSignal): Promise<void> {
     try {
+      const { clock } = this.#options.platform
       for await (const uid of this.#options.runtime.containerEvents(signal)) {
+        this.metrics.node.relistLastSeen.with().value = clock.now() / 1_000
         workers.syncSoon(uid)
         if (uid === undefined || workers.get(uid) === undefined) orphans.requestSweep()
       }
@@ -202,4 +226,31 @@ export class Kubelet implements KubeletView {
 interface RuntimeInfo {
   runtime: RuntimeVersion | undefined
   handlers: readonly RuntimeHandler[]
+}
+
+/** Before the kubelet runs there are none. */
+function nodePods(components: KubeletComponents | undefined): NodePods {
+  if (components === undefined) return noPods
+  const { sources, workers, volumes } = components
+  const sourced = sources.all()
+  const known = new Set(sourced.map(({ pod }) => pod.metadata.uid))
+  const ofManifests = sourced.filter(({ isStatic }) => isStatic)
+  const all = workers.all()
+  return {
+    pods: all.map(({ uid, pod, isStatic, isActive, lifecycle, observed }) => {
+      const ephemeralContainers = pod.spec?.ephemeralContainers?.length ?? 0
+      return { isStatic, isActive, isDesired: known.has(uid), lifecycle, ephemeralContainers, observed }
+    }),
+    desired: { static: ofManifests.length, regular: sourced.length - ofManifests.length },
+    mirrorPods: ofManifests.filter(({ mirror }) => mirror !== undefined).length,
+    ...volumes.count(all.filter(({ isReleased }) => !isReleased).map(({ pod }) => pod)),
+  }
+}
+
+const noPods: NodePods = {
+  pods: [],
+  desired: { static: 0, regular: 0 },
+  mirrorPods: 0,
+  mountedVolumes: new Map(),
+  wantedVolumes: new Map(),
 }

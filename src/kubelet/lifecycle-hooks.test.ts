@@ -6,6 +6,7 @@ import type { HttpClientRequest, HttpConnect } from '#/platform/http-client.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { LifecycleHooks } from './lifecycle-hooks.ts'
 import { kubeletPod } from './testdata/objects.ts'
+import { KubeletMetrics } from './kubelet-metrics.ts'
 
 interface Asked {
   readonly requests: string[]
@@ -20,6 +21,7 @@ async function run(
   const simulation = new Simulation({ seed: 1 })
   const asked: Asked = { requests: [], commands: [] }
   const hooks = new LifecycleHooks({
+    metrics: new KubeletMetrics(),
     platform: simulation.host('node'),
     runtime: execsOnly(asked, exitCode),
     connectHttp: recording(asked),

@@ -6,12 +6,14 @@ import type { Container, HTTPGetAction, LifecycleHandler } from '#/api/generated
 import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletMetrics } from './kubelet-metrics.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 
 export interface LifecycleHooksOptions {
   readonly platform: Platform
   readonly runtime: ContainerRuntime
   readonly connectHttp: HttpConnect
+  readonly metrics: KubeletMetrics
 }
 
 export interface HookTarget {
@@ -36,9 +38,18 @@ export class LifecycleHooks {
   async run(handler: LifecycleHandler, target: HookTarget, signal: AbortSignal): Promise<void> {
     if (handler.exec) return this.#exec(handler.exec.command ?? [], target, signal)
     if (handler.httpGet) return this.#request(handler.httpGet, target, signal)
-    if (handler.sleep)
-      return this.#options.platform.clock.sleep(Number(handler.sleep.seconds) * 1_000, signal)
+    if (handler.sleep) return this.#sleep(Number(handler.sleep.seconds) * 1_000, signal)
     throw new Error(`invalid handler: ${Object.keys(handler).join(', ')}`)
+  }
+
+  async #sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+    const { platform, metrics } = this.#options
+    try {
+      await platform.clock.sleep(delayMs, signal)
+    } catch (error) {
+      metrics.starts.sleepsTerminatedEarly.add()
+      throw error
+    }
   }
 
   async #exec(command: readonly string[], { containerId }: HookTarget, signal: AbortSignal): Promise<void> {

@@ -74,8 +74,14 @@ test('huge pages, thermal throttle paths and swap accounting are found', async (
 })
 
 test('allocatable limits are capacity minus reservations', async () => {
-  const share = nodeAllocatableLimits(await found({}, 2), node)
-  assert.deepEqual(share, { cpuMilli: 3_500, memoryBytes: 7 * gibi, pids: 4_193_304 })
-  const { pids } = nodeAllocatableLimits(await found({}, 2), { ...node, systemReserved: {} })
-  assert.equal(pids, -1)
+  const kernel = { '/proc/sys/kernel/pid_max': '4194304\n', '/proc/sys/kernel/threads-max': '60005\n' }
+  const machine = await found(kernel, 2)
+  const share = nodeAllocatableLimits(machine, node)
+  assert.deepEqual(share, { cpuMilli: 3_500, memoryBytes: 7 * gibi, pids: 59_005 })
+  const pidsWith = (systemReserved: Readonly<Record<string, string>>, from = machine): number =>
+    nodeAllocatableLimits(from, { ...node, systemReserved }).pids
+  assert.equal(pidsWith({}), 54_004, 'a tenth is reserved without a setting')
+  assert.equal(pidsWith({ pid: '0' }), 60_005)
+  assert.equal(pidsWith({ pid: '70k' }), 1)
+  assert.equal(pidsWith({}, await found({}, 2)), -1, 'no limit where the kernel does not tell its own')
 })

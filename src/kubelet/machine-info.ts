@@ -19,6 +19,8 @@ export interface MachineInfo {
   readonly hugePageSizes: readonly string[]
   /** Machine-dependent paths to mask because they leak information. */
   readonly maskedPaths: readonly string[]
+  /** Maximum number of processes and threads; undefined if the kernel does not tell. */
+  readonly pidsMax: number | undefined
   /** `cpu`, `memory`, `ephemeral-storage`, `pods`, `hugepages-2Mi`. */
   readonly capacity: ResourceList
   /** The part of the capacity available to pods. */
@@ -40,8 +42,9 @@ export interface MachineInfoOptions {
 export async function readMachineInfo(options: MachineInfoOptions): Promise<MachineInfo> {
   const { linux, node } = options
   const { memoryBytes, processors, cgroupVersion } = linux.machine
-  const [hugePages, maskedPaths, canLimitSwap, space] = await Promise.all([
+  const [hugePages, pidsMax, maskedPaths, canLimitSwap, space] = await Promise.all([
     readHugePages(options),
+    readPidsMax(options),
     findMaskedPaths(options),
     findSwapControl(options),
     linux.files.space(node.rootDirectory),
@@ -54,21 +57,26 @@ export async function readMachineInfo(options: MachineInfoOptions): Promise<Mach
     canLimitSwap,
     hugePageSizes: hugePages.map(({ sizeBytes }) => pageSizeText(sizeBytes)),
     maskedPaths,
+    pidsMax,
     capacity,
     allocatable: planAllocatable(capacity, node),
   }
 }
 
-/** Limits of the `kubepods` cgroup, for `PodCgroups.start`: capacity minus reserved resources. */
+/**
+ * Limits of the `kubepods` cgroup, for `PodCgroups.start`: capacity minus reserved resources. Without a setting a tenth
+ * of the PIDs is reserved, because a machine without free PIDs cannot even be repaired.
+ */
 export function nodeAllocatableLimits(
-  { capacity }: MachineInfo,
+  { capacity, pidsMax }: MachineInfo,
   { systemReserved }: KubeletConfiguration,
 ): NodeAllocatableLimits {
-  const pids = wholeAmount(systemReserved, 'pid')
+  const reserved = systemReserved['pid']
+  const reservedPids = reserved === undefined ? (pidsMax ?? 0) / 10 : wholeAmount(systemReserved, 'pid')
   return {
     cpuMilli: milliAmount(capacity, 'cpu') - milliAmount(systemReserved, 'cpu'),
     memoryBytes: wholeAmount(capacity, 'memory') - wholeAmount(systemReserved, 'memory'),
-    pids: pids === 0 ? -1 : processesMax - pids,
+    pids: pidsMax === undefined ? -1 : Math.max(1, Math.floor(pidsMax - reservedPids)),
   }
 }
 
@@ -79,8 +87,12 @@ export interface NodeAllocatableLimits {
   readonly pids: number
 }
 
-/** PID_MAX_LIMIT of 64-bit kernels. */
-const processesMax = 4_194_304
+async function readPidsMax({ platform: { files } }: MachineInfoOptions): Promise<number | undefined> {
+  const paths = ['/proc/sys/kernel/pid_max', '/proc/sys/kernel/threads-max']
+  const texts = await Promise.all(paths.map(path => files.read(path).catch(() => undefined)))
+  const limits = texts.flatMap(text => (text === undefined ? [] : [Number(new TextDecoder().decode(text))]))
+  return limits.length === 0 ? undefined : Math.min(...limits)
+}
 
 const hugePagesFolder = '/sys/kernel/mm/hugepages'
 

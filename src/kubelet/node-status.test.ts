@@ -7,11 +7,12 @@ import { readAdmission } from '#/apiserver/admission.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import { SimulatedRuntime } from '#/cri/simulated.ts'
-import type { Platform } from '#/platform/platform.ts'
 import { Simulation } from '#/platform/simulated.ts'
+import type { PressureType } from './eviction.ts'
 import { kubeletConfiguration, type KubeletConfigurationInput } from './kubelet-configuration.ts'
 import { NodeRegistration } from './node-status.ts'
 import { hostInfo } from './testdata/host-info.ts'
+import { KubeletMetrics } from './kubelet-metrics.ts'
 
 const gibi = 1024 ** 3
 const name = 'node-1'
@@ -19,10 +20,8 @@ const name = 'node-1'
 interface TestNode extends TestControlPlane {
   readonly runtime: SimulatedRuntime
   readonly registration: NodeRegistration
-  /** Free bytes on the node's disk. */
-  readonly disk: { freeBytes: number }
   readonly problems: string[]
-  readonly setMemory: (availableBytes: number) => Promise<void>
+  readonly pressures: Set<PressureType>
   readonly node: () => Promise<Node>
   /** `MemoryPressure=False ... Ready=True`. */
   readonly conditions: () => Promise<string>
@@ -43,14 +42,13 @@ async function startNodeOn(
   given: Partial<KubeletConfigurationInput>,
 ): Promise<Omit<TestNode, keyof TestControlPlane>> {
   const { platform, run, settle, client: admin } = plane
-  const setMemory = (bytes: number): Promise<void> => run(writeMeminfo(platform, bytes))
-  await setMemory(4 * gibi)
   const client = plane.clientAs(`system:node:${name}`, ['system:nodes'])
   const runtime = new SimulatedRuntime({ platform, podCidrs: ['10.244.1.0/24'] })
   const recorder = new EventRecorder({ client, platform, component: 'kubelet', host: name })
-  const disk = { freeBytes: 50 * gibi }
+  const pressures = new Set<PressureType>()
   const problems: string[] = []
   const registration = new NodeRegistration({
+    metrics: new KubeletMetrics(),
     platform,
     client,
     runtime,
@@ -58,6 +56,7 @@ async function startNodeOn(
     version: 'v1.36.4+k8ts.0.1.0',
     images: { list: () => runtime.listImages() },
     problems: () => problems,
+    pressures: () => pressures,
     node: kubeletConfiguration({
       name,
       addresses: ['192.0.2.7'],
@@ -69,8 +68,7 @@ async function startNodeOn(
       machine: hostInfo,
       files: {
         async space() {
-          const availableBytes = disk.freeBytes
-          return { totalBytes: 100 * gibi, availableBytes, totalInodes: 1_000, freeInodes: 900 }
+          return { totalBytes: 100 * gibi, availableBytes: 50 * gibi, totalInodes: 1_000, freeInodes: 900 }
         },
       },
     },
@@ -87,22 +85,12 @@ async function startNodeOn(
   return {
     runtime,
     registration,
-    disk,
     problems,
-    setMemory,
+    pressures,
     node,
     stop,
     conditions: async () => conditionsOf(await node()),
   }
-}
-
-async function writeMeminfo({ files }: Platform, availableBytes: number): Promise<void> {
-  await files.makeFolder('/proc')
-  const kibibytes = Math.floor(availableBytes / 1024)
-  await files.write(
-    '/proc/meminfo',
-    `MemTotal:  8388608 kB\nMemFree:  ${kibibytes} kB\nInactive(file):  0 kB\n`,
-  )
 }
 
 function conditionsOf({ status }: Node): string {
@@ -167,21 +155,18 @@ test('an unchanged node status is written every five minutes only', async t => {
   assert.deepEqual(since(reported), since(first))
 })
 
-test('pressure conditions follow observed signals with a transition period', async t => {
+test('pressure conditions are written with events', async t => {
   const subject = await startNode(t)
-  await subject.setMemory(99 * 1024 ** 2)
-  subject.disk.freeBytes = 14 * gibi
-  await subject.advance(11_000)
+  const { pressures, registration } = subject
+  for (const type of ['MemoryPressure', 'DiskPressure'] as const) pressures.add(type)
+  registration.check()
+  await subject.settle()
   assert.equal(
     await subject.conditions(),
     'MemoryPressure=True DiskPressure=True PIDPressure=False Ready=True',
   )
-  assert.deepEqual([...subject.registration.pressures].sort(), ['DiskPressure', 'MemoryPressure'])
-  await subject.setMemory(4 * gibi)
-  subject.disk.freeBytes = 50 * gibi
-  await subject.advance(200_000)
-  assert.match(await subject.conditions(), /^MemoryPressure=True DiskPressure=True/)
-  await subject.advance(120_000)
+  pressures.clear()
+  await subject.advance(10_000)
   assert.equal(await subject.conditions(), well)
   const { items } = await subject.run(subject.client.list(events, { namespace: 'default' }))
   const told = items.filter(({ involvedObject }) => involvedObject?.uid === name).map(({ reason }) => reason)

@@ -1,7 +1,7 @@
 /**
  * Registers the node, again if it was deleted, reports its status and renews its lease. The status is
  * computed every ten seconds and written when it changed or was last written five minutes ago. It is patched,
- * because other components write it too. It neither runs nor evicts pods.
+ * because other components write it too. It neither runs nor evicts pods: `eviction.ts` observes node pressure.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
@@ -10,17 +10,18 @@ import type { Stored } from '#/api/metadata.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { createStrategicMergePatch } from '#/api/patch.ts'
 import type { Client } from '#/client/client.ts'
-import type { EventRecorder } from '#/client/event-recorder.ts'
+import type { EventContent, EventRecorder } from '#/client/event-recorder.ts'
 import { Informer } from '#/client/informer.ts'
 import type { ContainerRuntime, Image } from '#/cri/cri.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { PressureType } from './eviction.ts'
+import type { KubeletMetrics } from './kubelet-metrics.ts'
 import { readMachineInfo, type NodeLinux } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import { NodeLease, renewalMs } from './node-status/node-lease.ts'
 import { planEvents, hasChanged, planStatus } from './node-status/plan-status.ts'
+import { NodeStartupLatency } from './node-status/node-startup-latency.ts'
 import { missingMetadata, planNode } from './node-status/plan-node.ts'
-import { PressureTransitions, observedPressures, type PressureType } from './node-status/pressure.ts'
-import { observeSignals } from './node-status/observe-signals.ts'
 import { RuntimeState } from './node-status/runtime-state.ts'
 
 export interface NodeRegistrationOptions {
@@ -28,12 +29,15 @@ export interface NodeRegistrationOptions {
   readonly linux: NodeLinux
   /** Authenticated as `system:node:NAME`. */
   readonly client: Client
-  readonly runtime: Pick<ContainerRuntime, 'status' | 'version' | 'imageFsInfo'>
+  readonly runtime: Pick<ContainerRuntime, 'status' | 'version'>
   readonly node: KubeletConfiguration
   /** Kubelet version, such as `v1.36.4+k8ts.0.1.0`. */
   readonly version: string
   readonly images: { list(): Promise<readonly Image[]> }
   readonly recorder: Pick<EventRecorder, 'record'>
+  readonly metrics: KubeletMetrics
+  /** Node pressure conditions that are true. */
+  readonly pressures: () => ReadonlySet<PressureType>
   /** Further reasons why the node is not ready, human-readable. */
   readonly problems?: () => readonly string[]
   /** Volumes that must not be detached, such as `kubernetes.io/csi/...`. */
@@ -59,8 +63,7 @@ export class NodeRegistration {
   readonly #options: NodeRegistrationOptions
   readonly #lease: NodeLease
   readonly #watch: RuntimeState
-  readonly #pressureTransitions = new PressureTransitions()
-  #pressures: ReadonlySet<PressureType> = new Set()
+  readonly #startup: NodeStartupLatency
   /** As last read or written here; the informer may lag behind. */
   #node: Stored<Node> | undefined
   #reportedMs = -Infinity
@@ -74,6 +77,7 @@ export class NodeRegistration {
       platform,
       client,
       runtime,
+      metrics,
       node: { name },
     } = options
     this.#options = options
@@ -85,16 +89,19 @@ export class NodeRegistration {
     })
     this.#lease = new NodeLease({ client, clock: platform.clock, name })
     this.#watch = new RuntimeState(runtime, platform.clock)
-  }
-
-  /** Node pressure conditions as of the last check. */
-  get pressures(): ReadonlySet<PressureType> {
-    return this.#pressures
+    this.#startup = new NodeStartupLatency(platform, metrics.nodeStartup)
   }
 
   /** Triggers a status update now. */
   check(): void {
     this.#endSleep?.()
+  }
+
+  /** Records an event of the node. It has the name instead of the UID, which is how clients look it up. */
+  record(content: EventContent): void {
+    const { recorder, node } = this.#options
+    const about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name, uid: node.name } } as const
+    recorder.record(about, content)
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -147,6 +154,7 @@ export class NodeRegistration {
     if (!isDue && !hasChanged(before, status)) return
     await this.#write(known, status, signal)
     this.#reportedMs = clock.monotonicMs()
+    if (this.#isReady) this.#startup.ready()
     this.#recordEvents(before, status)
   }
 
@@ -164,8 +172,10 @@ export class NodeRegistration {
     const { client, node, linux } = this.#options
     const options = { signal, timeoutMs: checkMs }
     const wanted = planNode(node, linux.machine)
+    this.#startup.beginRegistration()
     try {
       this.#node = await client.create(nodes, wanted, options)
+      await this.#startup.registered()
     } catch (error) {
       if (!isApiError(error, 'AlreadyExists')) throw error
       const known = await client.get(nodes, { name: node.name }, options)
@@ -180,16 +190,14 @@ export class NodeRegistration {
   }
 
   async #planned(before: NodeStatus, signal: AbortSignal): Promise<NodeStatus> {
-    const { platform, linux, node, version, images, problems, volumesInUse, declaredFeatures } = this.#options
-    const [machine, readings, imagesHere] = await Promise.all([
+    const { platform, linux, node, version, images, pressures } = this.#options
+    const { problems, volumesInUse, declaredFeatures } = this.#options
+    const [machine, imagesHere] = await Promise.all([
       readMachineInfo({ platform, linux, node }),
-      observeSignals(this.#options, signal),
       images.list().catch(() => this.#images),
       this.#watch.update(signal),
     ])
     this.#images = imagesHere
-    const observed = observedPressures(readings, node.evictionHard)
-    this.#pressures = this.#pressureTransitions.observe(observed, platform.clock.monotonicMs())
     const observation = {
       machine,
       hostInfo: linux.machine,
@@ -198,7 +206,7 @@ export class NodeRegistration {
       handlers: this.#watch.handlers,
       images: imagesHere,
       problems: [...this.#watch.problems(), ...(problems?.() ?? [])],
-      pressures: this.#pressures,
+      pressures: pressures(),
       volumesInUse: volumesInUse?.() ?? [],
       declaredFeatures: declaredFeatures ?? [],
     }
@@ -212,11 +220,8 @@ export class NodeRegistration {
     this.#node = await client.patch(nodes, at, { type: 'strategic', patch }, { signal, timeoutMs: checkMs })
   }
 
-  /** Node events carry the name instead of the UID, which is how clients look them up. */
   #recordEvents(before: NodeStatus, after: NodeStatus): void {
-    const { recorder, node } = this.#options
-    const about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name, uid: node.name } } as const
-    for (const event of planEvents(node.name, before, after)) recorder.record(about, event)
+    for (const event of planEvents(this.#options.node.name, before, after)) this.record(event)
   }
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -4,12 +4,14 @@ import { SimulatedRuntime } from '#/cri/simulated.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { kubeletConfiguration } from './kubelet-configuration.ts'
 import { OrphanedPodCleanup } from './orphaned-pod-cleanup.ts'
+import { KubeletMetrics } from './kubelet-metrics.ts'
 
 test('orphaned pod cleanup ends without a further wait when the kubelet stops', async () => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('node')
   const stopping = new AbortController()
   const orphans = new OrphanedPodCleanup({
+    metrics: new KubeletMetrics(),
     platform,
     runtime: new SimulatedRuntime({ platform, podCidrs: ['10.244.0.0/24'] }),
     node: kubeletConfiguration({

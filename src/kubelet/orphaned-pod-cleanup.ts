@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletMetrics } from './kubelet-metrics.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import { planOrphanedPods, type OrphanedPod } from './orphaned-pod-cleanup/plan-orphaned-pods.ts'
 
@@ -13,6 +14,7 @@ export interface OrphanedPodCleanupOptions {
   readonly platform: Platform
   readonly runtime: ContainerRuntime
   readonly node: KubeletConfiguration
+  readonly metrics: KubeletMetrics
   readonly volumes: {
     podsWithVolumes(): Promise<readonly string[]>
     unmount(uid: string, signal: AbortSignal): Promise<void>
@@ -73,7 +75,21 @@ export class OrphanedPodCleanup {
     const known = this.#options.known()
     const orphans = planOrphanedPods({ known, sandboxes, containers, volumeUids, cgroupUids, logFolders })
     const removed = await Promise.all(orphans.map(orphan => this.#tryRemove(orphan, signal)))
+    this.#count(orphans, removed, new Set(volumeUids))
     return removed.every(Boolean)
+  }
+
+  #count(
+    orphans: readonly OrphanedPod[],
+    removed: readonly boolean[],
+    withVolumes: ReadonlySet<string>,
+  ): void {
+    const { orphaned, orphansCleaned, orphansFailed } = this.#options.metrics.pods
+    orphaned.add(
+      orphans.filter(({ sandboxes, containers }) => sandboxes.length + containers.length > 0).length,
+    )
+    orphansCleaned.value = orphans.filter(({ uid }) => withVolumes.has(uid)).length
+    orphansFailed.value = orphans.filter(({ uid }, index) => withVolumes.has(uid) && !removed[index]).length
   }
 
   async #tryRemove(orphan: OrphanedPod, signal: AbortSignal): Promise<boolean> {

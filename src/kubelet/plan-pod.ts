@@ -46,6 +46,8 @@ export interface Termination {
   readonly isRemoved: boolean
   /** Overrides the pod's grace period. */
   readonly graceSeconds?: number
+  /** The exited containers and their logs are removed, because the node needs the space. */
+  readonly removesContainers?: boolean
 }
 
 export interface ProbeResults {

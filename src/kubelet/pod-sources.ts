@@ -56,6 +56,8 @@ export class PodSources {
   readonly #manifests: StaticPodSource
   readonly #byUid = new Map<string, Stored<KubeletPod>>()
   readonly #handlers = new Set<SourceHandler>()
+  /** Arrival of each pod, on the monotonic clock. */
+  readonly #firstSeenMs = new Map<string, number>()
 
   constructor(options: PodSourcesOptions) {
     this.#options = options
@@ -99,6 +101,11 @@ export class PodSources {
     return uids.map(uid => this.get(uid)).filter(sourced => sourced !== undefined)
   }
 
+  /** When the pod arrived, on the monotonic clock. */
+  firstSeenMs(uid: string): number | undefined {
+    return this.#firstSeenMs.get(uid)
+  }
+
   staticPod(key: string): KubeletPod | undefined {
     return this.#manifests.byKey(key)
   }
@@ -117,6 +124,9 @@ export class PodSources {
   }
 
   #notify(uid: string): void {
+    if (this.get(uid) === undefined) this.#firstSeenMs.delete(uid)
+    else if (!this.#firstSeenMs.has(uid))
+      this.#firstSeenMs.set(uid, this.#options.platform.clock.monotonicMs())
     for (const handler of this.#handlers) handler(uid)
   }
 }

@@ -2,14 +2,14 @@
  * Computes the pod status: phase, conditions, pod IPs and container statuses. It is pure: the input is the
  * spec, the observed state and the previous status, which preserves what the runtime no longer reports.
  */
-import type { Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
+import type { Pod, PodCondition, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
 import { aggregatePodResources, podRequests } from '#/api/core/pod-resources.ts'
 import { formatQuantity, type Quantity } from '#/api/text/quantity.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { ActuatedResources } from './container-resize.ts'
 import { usableSandbox, type ObservedPod } from './observed-pod.ts'
 import type { ProbeResults, Waiting } from './plan-pod.ts'
-import { kubeletConditions, podConditions } from './pod-status/conditions.ts'
+import { kubeletConditions, podConditions, terminationByKubelet } from './pod-status/conditions.ts'
 import { containerStatuses } from './pod-status/container-statuses.ts'
 import { phaseOf } from './pod-status/phase.ts'
 import { terminatedStatuses } from './pod-status/terminated-statuses.ts'
@@ -39,6 +39,8 @@ export interface StatusInput {
 export interface PodFailure {
   readonly reason: string
   readonly message: string
+  /** The node terminates the pod for reasons of its own: condition `DisruptionTarget`. */
+  readonly isDisruption?: boolean
 }
 
 export function podStatus(input: StatusInput): PodStatus {
@@ -63,6 +65,7 @@ export function podStatus(input: StatusInput): PodStatus {
     status,
     hasSandbox: canStartContainers(input),
     observed: input.observed,
+    ...(input.failure?.isDisruption && { disruption: input.failure.message }),
     nowMs,
   })
   return { ...status, conditions }
@@ -92,9 +95,9 @@ export function isTerminal(phase: string | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed'
 }
 
-/** True if the kubelet owns the condition. */
-export function isKubeletCondition(type: string): boolean {
-  return kubeletConditions.has(type)
+/** True if the kubelet writes the condition. Other components can set `DisruptionTarget`, too. */
+export function isKubeletCondition({ type, reason }: PodCondition): boolean {
+  return kubeletConditions.has(type) || (type === 'DisruptionTarget' && reason === terminationByKubelet)
 }
 
 /** Fields written by other components. */
@@ -121,7 +124,7 @@ function generationOf({ metadata }: Pod): PodStatus {
 
 /** Reason and message are kept only while the phase is unchanged. */
 function reasonOf({ previous, failure }: StatusInput, phase: string): PodStatus {
-  if (failure !== undefined && isTerminal(phase)) return failure
+  if (failure !== undefined && isTerminal(phase)) return { reason: failure.reason, message: failure.message }
   if (phase !== previous.phase) return {}
   const { reason, message } = previous
   return { ...(reason && { reason }), ...(message && { message }) }

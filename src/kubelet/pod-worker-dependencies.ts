@@ -6,19 +6,24 @@ import type { ContainerRuntime, RuntimeHandler } from '#/cri/cri.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { PodCgroups } from './cgroups.ts'
+import type { KubeletMetrics } from './kubelet-metrics.ts'
 import type { Images } from './images.ts'
 import type { LifecycleHooks } from './lifecycle-hooks.ts'
 import type { MachineInfo } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import type { PodObjects } from './pod-objects.ts'
+import type { PodStartupLatency } from './pod-startup-latency.ts'
 import type { Probes } from './probes.ts'
 import type { Semaphore } from './semaphore.ts'
 import type { StatusWriter } from './status-writer.ts'
+import type { UnresponsiveSandboxes } from './unresponsive-sandboxes.ts'
 import type { PodVolumes } from './volumes.ts'
 
 export interface PodWorkerDependencies {
   readonly platform: Platform
   readonly linux: Linux
+  readonly metrics: KubeletMetrics
+  readonly startup: PodStartupLatency
   readonly runtime: ContainerRuntime
   /** Such as `containerd`. */
   readonly runtimeName: () => string
@@ -35,6 +40,7 @@ export interface PodWorkerDependencies {
   readonly services: Pick<Informer<Service>, 'list' | 'waitForSync'>
   readonly probes: Pick<Probes, 'follow' | 'results' | 'forget'>
   readonly hooks: LifecycleHooks
+  readonly unresponsive: Pick<UnresponsiveSandboxes, 'kill'>
   /** Limits concurrent sandbox creations. */
   readonly sandboxSemaphore: Semaphore
   readonly statuses: Pick<StatusWriter, 'set' | 'finish' | 'forget'>

@@ -9,6 +9,7 @@ import { qosClassOf } from '#/api/core/qos-class.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { Timer } from '#/platform/platform.ts'
+import type { PodWorkerOperation } from './kubelet-metrics.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import { nothingObserved, usableSandbox, type ObservedPod } from './observed-pod.ts'
 import { planPod, type Termination, type PodPlan, type PodSyncInput, type Waiting } from './plan-pod.ts'
@@ -22,6 +23,8 @@ import { terminationMessage } from './termination-message.ts'
 export interface PodWorkerOptions {
   readonly dependencies: PodWorkerDependencies
   readonly sourced: SourcedPod
+  /** Arrival of the pod, on the monotonic clock. */
+  readonly seenMs?: number | undefined
   /** Called when the pod's status or containers changed. */
   readonly onChange: () => void
 }
@@ -47,6 +50,10 @@ export class PodWorker {
   #termination: Termination | undefined
   #isFinished = false
   #isSyncRequested = true
+  /** Since when the next sync is due, on the monotonic clock. */
+  #dueMs: number
+  /** The reason of the next sync, for metrics. */
+  #operation: PodWorkerOperation = 'create'
   #endWait: (() => void) | undefined
   #timer: Timer | undefined
   #soon: Timer | undefined
@@ -57,10 +64,13 @@ export class PodWorker {
     this.#sourced = sourced
     this.uid = sourced.pod.metadata.uid
     this.#status = (sourced.mirror ?? sourced.pod).status ?? {}
-    const { runtime, linux } = dependencies
+    const { runtime, linux, metrics, platform } = dependencies
+    this.#dueMs = platform.clock.monotonicMs()
     this.#observer = new PodObserver({
       runtime,
       uid: this.uid,
+      clock: platform.clock,
+      metrics,
       terminationMessage: container => terminationMessage(linux, container),
     })
     this.#actions = new PodActions({
@@ -88,12 +98,28 @@ export class PodWorker {
     return this.#isFinished && this.#isGone
   }
 
+  get isStatic(): boolean {
+    return this.#sourced.isStatic
+  }
+
+  /** True if no container is running and volumes and cgroups are released. */
+  get isReleased(): boolean {
+    return this.#actions.state().isReleased
+  }
+
   /** True if the pod counts against the node's allocatable resources. */
   get isActive(): boolean {
     return !isTerminal(this.#status.phase) && !this.#isFinished
   }
 
+  get lifecycle(): 'sync' | 'terminating' | 'terminated' {
+    if (this.isReleased || this.#isFinished) return 'terminated'
+    return this.#termination === undefined ? 'sync' : 'terminating'
+  }
+
   update(sourced: SourcedPod | undefined): void {
+    if (this.#operation === 'sync') this.#operation = 'update'
+    if (sourced !== undefined) this.#options.dependencies.startup.observe(sourced.mirror ?? sourced.pod)
     if (sourced === undefined) this.#isGone = true
     else {
       const [before, after] = [this.#sourced.pod.metadata, sourced.pod.metadata]
@@ -109,12 +135,12 @@ export class PodWorker {
     this.requestSync()
   }
 
-  /** Fails the pod: rejected at admission or evicted. */
+  /** Fails the pod: rejected at admission or evicted. False if it has failed before. */
   fail(
     failure: PodFailure,
     options: { readonly graceSeconds?: number; readonly isRejected?: boolean } = {},
-  ): void {
-    if (this.#failure !== undefined) return
+  ): boolean {
+    if (this.#failure !== undefined) return false
     this.#failure = failure
     if (options.isRejected) {
       this.#status = rejectedStatus(
@@ -130,6 +156,14 @@ export class PodWorker {
       ...(grace !== undefined && { graceSeconds: grace }),
     }
     this.requestSync()
+    return true
+  }
+
+  /** Removes the containers of a pod that has terminated, and their logs. */
+  removeContainers(): void {
+    if (!isTerminal(this.#status.phase)) return
+    this.#termination = { isRemoved: false, ...this.#termination, removesContainers: true }
+    this.requestSync()
   }
 
   /** Called when an object that the pod references changed. */
@@ -140,6 +174,7 @@ export class PodWorker {
 
   /** Triggers a sync now, or after the one in progress. */
   requestSync(): void {
+    if (!this.#isSyncRequested) this.#dueMs = this.#options.dependencies.platform.clock.monotonicMs()
     this.#isSyncRequested = true
     this.#endWait?.()
   }
@@ -161,7 +196,7 @@ export class PodWorker {
       await this.#waitForSyncRequest()
       if (signal.aborted) break
       try {
-        await this.#syncPod(signal)
+        await this.#syncPodMeasured(signal)
       } catch (error) {
         if (signal.aborted) break
         const { namespace, name } = this.#sourced.pod.metadata
@@ -183,12 +218,34 @@ export class PodWorker {
     this.#endWait = undefined
   }
 
+  async #syncPodMeasured(signal: AbortSignal): Promise<void> {
+    const { platform, metrics } = this.#options.dependencies
+    const [dueMs, operation] = [this.#dueMs, this.#operation]
+    this.#operation = 'sync'
+    if (operation === 'create') this.#observeStart()
+    await this.#syncPod(signal)
+    const kind = this.isFinished ? 'terminated' : this.#termination === undefined ? operation : 'kill'
+    metrics.pods.workerDuration.with(kind).observe((platform.clock.monotonicMs() - dueMs) / 1_000)
+  }
+
+  #observeStart(): void {
+    const { metrics } = this.#options.dependencies
+    if (this.#status.startTime === undefined) metrics.pods.workerStartDuration.observe(this.#seenSeconds())
+  }
+
+  /** Since the arrival of the pod. */
+  #seenSeconds(): number {
+    const { seenMs, dependencies } = this.#options
+    const nowMs = dependencies.platform.clock.monotonicMs()
+    return (nowMs - (seenMs ?? nowMs)) / 1_000
+  }
+
   async #syncPod(signal: AbortSignal): Promise<void> {
     this.#isSyncRequested = false
     this.#soon?.cancel()
     this.#soon = undefined
     if (this.#isFinished) return
-    this.#observed = await this.#observer.observe(signal)
+    this.#observed = this.#actions.isAbandoned ? nothingObserved : await this.#observer.observe(signal)
     this.#decideTermination()
     const input = this.#input()
     const plan = planPod(input)
@@ -197,6 +254,7 @@ export class PodWorker {
     this.#report(plan, input)
     this.#follow()
     this.#actions.perform(plan.actions)
+    if (this.#termination?.isRemoved) this.#actions.abandonIfStuck()
     this.#actions.recordBackOff(plan.waiting)
     this.#syncAt(Math.min(plan.againAtMs ?? Infinity, this.#actions.againAtMs, this.#deadlineMs()))
     this.#options.onChange()
@@ -241,6 +299,7 @@ export class PodWorker {
     const { dependencies } = this.#options
     const { pod, mirror, isStatic } = this.#sourced
     const waiting = new Map<string, Waiting>([...this.#actions.failures, ...plan.waiting])
+    const { phase } = this.#status
     const isRejected = this.#failure !== undefined && this.#observed.sandboxes.length === 0
     if (!(isRejected && isTerminal(this.#status.phase))) {
       this.#status = podStatus({
@@ -260,6 +319,8 @@ export class PodWorker {
         nowMs: input.nowMs,
       })
     }
+    if (phase === 'Pending' && this.#status.phase === 'Running')
+      dependencies.metrics.pods.startDuration.observe(this.#seenSeconds())
     const target = isStatic ? mirror : pod
     // An intermediate status with no running containers: the final status follows shortly, so this one need
     // not be written.

@@ -69,12 +69,16 @@ export class PodWorkers {
     if (isStatic && this.#isTaken(pod)) return
     const uid = pod.metadata.uid
     const { namespace, name } = pod.metadata
-    const worker = new PodWorker({ dependencies, sourced, onChange: () => onChange(uid) })
+    const seenMs = this.#options.sources.firstSeenMs(uid)
+    const worker = new PodWorker({ dependencies, sourced, seenMs, onChange: () => onChange(uid) })
+    dependencies.metrics.pods.containersPerPod.observe(pod.spec?.containers.length ?? 0)
+    dependencies.startup.begin(pod)
     const rejection = this.#rejection(sourced)
     if (rejection !== undefined) {
       dependencies.platform.log.info('Pod admission denied', { namespace, pod: name, uid, ...rejection })
       dependencies.recorder.record(pod, { type: 'Warning', ...rejection })
       worker.fail(rejection, { isRejected: true })
+      dependencies.metrics.pods.admissionRejections.with(rejectionLabel(rejection.reason)).add()
     } else dependencies.platform.log.info('Pod admitted', { namespace, pod: name, uid })
     this.#workers.set(uid, worker)
     this.#options.onAdd()
@@ -89,8 +93,14 @@ export class PodWorkers {
     // Starts a replacement that waited for the name, or a pod that was added again with the same UID.
     for (const { pod } of this.#options.sources.all()) {
       const uid = pod.metadata.uid
-      if (keyOf(pod) === keyOf(worker.pod) && !this.#workers.has(uid)) this.#sync(uid)
+      if (keyOf(pod) !== keyOf(worker.pod) || this.#workers.has(uid)) continue
+      if (uid === worker.uid) this.#countRestart(worker)
+      this.#sync(uid)
     }
+  }
+
+  #countRestart({ isStatic }: PodWorker): void {
+    this.#options.dependencies.metrics.pods.restarted.with(isStatic ? 'true' : '').add()
   }
 
   #isTaken(pod: KubeletPod): boolean {
@@ -115,6 +125,24 @@ export class PodWorkers {
       otherPods,
     })
   }
+}
+
+/** Reasons with a label value of their own: those that admission has, but for names of resources. */
+const rejectionReasons: ReadonlySet<string> = new Set([
+  'Evicted',
+  'OutOfcpu',
+  'OutOfephemeral-storage',
+  'OutOfmemory',
+  'OutOfpods',
+  'PodOSNotSupported',
+  'PodOSSelectorNodeLabelDoesNotMatch',
+  'SupplementalGroupsPolicyNotSupported',
+  'SysctlForbidden',
+])
+
+function rejectionLabel(reason: string): string {
+  if (rejectionReasons.has(reason)) return reason
+  return reason.startsWith('OutOf') ? 'OutOfExtendedResources' : 'Other'
 }
 
 function ageOf({ pod }: SourcedPod): string {

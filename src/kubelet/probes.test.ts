@@ -6,6 +6,7 @@ import { Simulation } from '#/platform/simulated.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import { Probes, type RunningContainer } from './probes.ts'
 import { kubeletPod } from './testdata/objects.ts'
+import { KubeletMetrics } from './kubelet-metrics.ts'
 
 type Answer = 'ok' | 'bad' | 'error' | 'late'
 
@@ -22,6 +23,7 @@ class World {
 
   constructor() {
     this.probes = new Probes({
+      metrics: new KubeletMetrics().probes,
       platform: this.platform,
       runtime: { execSync: ({ command, timeoutMs }) => this.#exec(command, timeoutMs) },
       connectHttp: () => assert.fail('no probe is made by HTTP'),

@@ -10,6 +10,7 @@ import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Network, Platform } from '#/platform/platform.ts'
+import type { KubeletMetrics } from './kubelet-metrics.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import type { ProbeResults } from './plan-pod.ts'
 import { containersOf, fieldPathOf, isSidecar, type PodContainer } from './pod-containers.ts'
@@ -23,6 +24,7 @@ export interface ProbesOptions {
   readonly connectGrpc: () => Promise<GrpcConnect>
   /** Network for probes of pods, if not the machine's. */
   readonly network?: Pick<Network, 'connect'>
+  readonly metrics: KubeletMetrics['probes']
   readonly recorder: { record(about: Pod, content: EventContent): void }
   /** Called when a probe result of this pod changed. */
   readonly onChange: (podUid: string) => void
@@ -87,10 +89,12 @@ export class Probes {
     const found = containersOf(pod).find(({ container }) => container.name === running.name)
     if (found === undefined || !isProbed(found)) return undefined
     const { platform, runtime, connectHttp, connectGrpc, network = platform.network } = this.#options
-    const uid = pod.metadata.uid
+    const { uid, name, namespace } = pod.metadata
+    const probed = { container: found.container.name, pod: name, namespace, podUid: uid }
     const probes = new ContainerProbes({
       dependencies: { platform, runtime, connectHttp, connectGrpc, network },
       container: found.container,
+      series: type => this.#options.metrics.of(type, probed),
       running,
       beganMs: this.#beganMs,
       onChange: () => this.#options.onChange(uid),

@@ -3,22 +3,30 @@
  * authenticated, and the API server authorizes them; the main client is the API server itself, on behalf of
  * users that it has authorized. It does not change pods.
  */
+import type { UserInfo } from '#/api/transport.ts'
+import { KeyedLimits } from '#/base/keyed-limits.ts'
 import type { Client } from '#/client/client.ts'
+import { DelegatedAuthentication } from '#/component-base/delegated-authentication.ts'
+import { DelegatedAuthorization } from '#/component-base/delegated-authorization.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { HttpExchange, HttpLimits, HttpServer, HttpTls, ServeHttp } from '#/platform/http.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { addProcessMetrics } from '#/platform/process-metrics.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
+import type { KubeletMetrics } from './kubelet-metrics.ts'
 import type { KubeletView } from './kubelet-view.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { measuredRuntime } from './measured-runtime.ts'
 import { respondText } from './server/responses.ts'
-import { Authentication } from './server/authentication.ts'
-import { Authorization } from './server/authorization.ts'
-import { requestAttributes } from './server/request-attributes.ts'
+import { sessionLimits } from './server/commands.ts'
+import { logLimits, runtimeLogs, type ContainerLogs } from './server/show-container-log.ts'
+import { Cadvisor } from './server/cadvisor.ts'
+import { parseTarget } from './server/parse-target.ts'
+import { requestAttributes, type RequestAttributes } from './server/request-attributes.ts'
 import { findRoute, type ServerRequest } from './server/routes.ts'
-import { ServerMetrics } from './server/server-metrics.ts'
-import { SessionLimits } from './server/session-limits.ts'
 import { StatsProvider } from './server/stats.ts'
+import { VolumeStats } from './server/volume-stats.ts'
 
 export interface KubeletServerOptions {
   readonly platform: Platform
@@ -29,6 +37,12 @@ export interface KubeletServerOptions {
   readonly runtime: ContainerRuntime
   readonly node: KubeletConfiguration
   readonly view: KubeletView
+  /** Of the kubelet; the server adds its own. */
+  readonly metrics: KubeletMetrics
+  /** Image of sandboxes, a label of their metrics. */
+  readonly sandboxImage?: string
+  /** Version of the kubelet, such as `v1.36.4+k8ts.0.1.0`. */
+  readonly version?: string
   /** Serving certificate, and the cluster's CA for client certificates. */
   readonly tls: HttpTls
   /** Usage of this process. */
@@ -36,25 +50,37 @@ export interface KubeletServerOptions {
   readonly limits?: Partial<HttpLimits>
 }
 
+/** Cache TTLs of successful token reviews and of authorization decisions, as upstream. */
+const tokenCacheTtlMs = 120_000
+const decisionTtls = { allowedTtlMs: 300_000, deniedTtlMs: 30_000 }
+
 export class KubeletServer {
   readonly #options: KubeletServerOptions
-  readonly #authentication: Authentication
-  readonly #authorization: Authorization
+  readonly #authentication: DelegatedAuthentication
+  readonly #authorization: DelegatedAuthorization
+  readonly #runtime: ContainerRuntime
+  readonly #containerLogs: ContainerLogs
   readonly #stats: StatsProvider
-  readonly #metrics: ServerMetrics
-  readonly #sessionLimits = new SessionLimits()
+  readonly #cadvisor: Cadvisor
+  readonly #volumeStats: VolumeStats
+  readonly #sessionLimits = new KeyedLimits(sessionLimits)
+  readonly #logLimits = new KeyedLimits(logLimits)
   /** Aborts long-running requests. */
   readonly #stopping = new AbortController()
   #http: HttpServer | undefined
 
   private constructor(options: KubeletServerOptions) {
-    const { platform, client, node, usage } = options
-    const { clock } = platform
+    const { platform, linux, client, usage, metrics, sandboxImage = '', version = '' } = options
+    const { clock, files } = platform
     this.#options = options
-    this.#authentication = new Authentication({ client, clock })
-    this.#authorization = new Authorization({ client, clock, nodeName: node.name })
-    this.#stats = new StatsProvider(options)
-    this.#metrics = new ServerMetrics(usage)
+    this.#authentication = new DelegatedAuthentication({ client, clock, cacheTtlMs: tokenCacheTtlMs })
+    this.#authorization = new DelegatedAuthorization({ client, clock, ...decisionTtls })
+    this.#runtime = measuredRuntime(options.runtime, metrics, clock)
+    this.#containerLogs = runtimeLogs(this.#runtime, { files, linuxFiles: linux.files })
+    this.#stats = new StatsProvider({ ...options, runtime: this.#runtime })
+    this.#cadvisor = new Cadvisor({ ...options, sandboxImage, version })
+    this.#volumeStats = new VolumeStats(options)
+    if (usage !== undefined) addProcessMetrics(metrics.registry, usage)
   }
 
   /** Rejects if the address is in use or the certificate is invalid. */
@@ -91,15 +117,13 @@ export class KubeletServer {
 
   /** Never rejects. */
   async #serve(exchange: HttpExchange): Promise<void> {
-    const counted = this.#metrics.begin(exchange)
+    using _ = this.#options.metrics.http.begin(exchange, this.#options.platform.clock)
     try {
       await this.#answer(exchange)
     } catch (error) {
       const { method, target } = exchange
       this.#options.platform.log.warn('Failed to serve request', { method, target, error })
       if (!exchange.closed) fail(exchange)
-    } finally {
-      counted.end()
     }
   }
 
@@ -110,21 +134,25 @@ export class KubeletServer {
     const route = findRoute(exchange.method, parsed.path)
     if (route === 'not found') return respondText(exchange, 404, '404 page not found\n')
     if (route === 'not allowed') return respondText(exchange, 405, 'Method Not Allowed')
-    const { platform, linux, runtime, node, view } = this.#options
+    const { platform, linux, node, view, metrics } = this.#options
     const { signal } = this.#stopping
     const request: ServerRequest = {
       platform,
       linux,
-      runtime,
+      runtime: this.#runtime,
       node,
       view,
+      metrics,
       signal,
       exchange,
       query: parsed.query,
       parameters: route.parameters,
+      containerLogs: this.#containerLogs,
       stats: this.#stats,
-      metrics: this.#metrics,
+      cadvisor: this.#cadvisor,
+      volumeStats: this.#volumeStats,
       sessionLimits: this.#sessionLimits,
+      logLimits: this.#logLimits,
     }
     await route.handle(request)
   }
@@ -144,11 +172,21 @@ export class KubeletServer {
     const { verb, subresources } = attributes
     const what = `user=${user.username}, verb=${verb}, resource=nodes`
     try {
-      if (await this.#authorization.isAllowed(user, attributes)) return true
+      if (await this.#isAllowed(user, attributes)) return true
       respondText(exchange, 403, `Forbidden (${what}, subresource(s)=[${subresources.join(' ')}])\n`)
     } catch (error) {
       this.#options.platform.log.warn('Authorization error', { error })
       respondText(exchange, 500, `Authorization error (${what}, subresource=${subresources[0]})`)
+    }
+    return false
+  }
+
+  /** Rejects if the API server is unavailable. */
+  async #isAllowed(user: UserInfo, { verb, subresources }: RequestAttributes): Promise<boolean> {
+    const { name } = this.#options.node
+    for (const subresource of subresources) {
+      const resourceAttributes = { verb, version: 'v1', resource: 'nodes', subresource, name }
+      if (await this.#authorization.isAllowed(user, { resourceAttributes })) return true
     }
     return false
   }
@@ -160,22 +198,5 @@ function fail(exchange: HttpExchange): void {
     respondText(exchange, 500, 'internal server error; see the kubelet log\n')
   } catch {
     exchange.abort()
-  }
-}
-
-interface Target {
-  readonly path: string
-  readonly query: URLSearchParams
-}
-
-/** Decodes the path once, so that authorization and routing see the same path. */
-function parseTarget(target: string): Target | undefined {
-  const question = target.indexOf('?')
-  const path = question === -1 ? target : target.slice(0, question)
-  const query = new URLSearchParams(question === -1 ? '' : target.slice(question + 1))
-  try {
-    return path.startsWith('/') ? { path: decodeURIComponent(path), query } : undefined
-  } catch {
-    return undefined
   }
 }

@@ -12,6 +12,7 @@ import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { WorkQueue } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletMetrics } from './kubelet-metrics.ts'
 import { isUrgent, statusPatch } from './status-writer/status-patch.ts'
 
 export interface StatusWriterOptions {
@@ -19,6 +20,7 @@ export interface StatusWriterOptions {
   readonly client: Client
   /** Informer for the node's pods. */
   readonly informer: Informer<Pod>
+  readonly metrics: KubeletMetrics
 }
 
 export interface StatusUpdate {
@@ -34,6 +36,8 @@ interface Entry {
   readonly status: PodStatus
   /** The pod is deleted from the API after its last status is written. */
   readonly isFinished: boolean
+  /** When the status was set, on the monotonic clock. */
+  readonly setMs: number
   /** Last response of the API server, and the status sent. */
   readonly written?: { readonly pod: Stored<Pod>; readonly status: PodStatus }
 }
@@ -64,7 +68,9 @@ export class StatusWriter {
   set(uid: string, { target, status, isTransient = false }: StatusUpdate): void {
     const before = this.#entries.get(uid)
     const written = before?.target.metadata.uid === target.metadata.uid ? before?.written : undefined
-    const entry = { target, status, isFinished: before?.isFinished ?? false, ...(written && { written }) }
+    const setMs = before?.status === status ? before.setMs : this.#options.platform.clock.monotonicMs()
+    const isFinished = before?.isFinished ?? false
+    const entry = { target, status, isFinished, setMs, ...(written && { written }) }
     this.#entries.set(uid, entry)
     const now = this.#current(entry)
     if (statusPatch(now.status ?? {}, status) === undefined) return
@@ -118,7 +124,7 @@ export class StatusWriter {
   }
 
   async #patch(uid: string, entry: Entry, signal: AbortSignal): Promise<void> {
-    const { client, platform } = this.#options
+    const { client, platform, metrics } = this.#options
     const current = this.#current(entry)
     const { target, status, written } = entry
     const patch = statusPatch(current.status ?? {}, status)
@@ -129,6 +135,7 @@ export class StatusWriter {
     const at = { namespace, name, subresource: 'status' }
     const body = { metadata: { uid: apiUid }, status: patch }
     const pod = await client.patch(pods, at, { type: 'strategic', patch: body }, { signal })
+    metrics.pods.statusSyncDuration.observe((platform.clock.monotonicMs() - entry.setMs) / 1_000)
     const { phase } = status
     platform.log.debug('Patch status for pod', {
       namespace,

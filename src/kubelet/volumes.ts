@@ -6,13 +6,14 @@
  * volumes.
  */
 import { assert } from '#/base/assert.ts'
-import type { PersistentVolume, VolumeMount } from '#/api/generated/core/v1.ts'
+import type { PersistentVolume, Volume, VolumeMount } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Linux, MountPoint } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import type { KubeletMetrics } from './kubelet-metrics.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import type { PodObjects } from './pod-objects.ts'
 import { podFolder, podsFolder } from './pod-paths.ts'
@@ -26,8 +27,8 @@ import { prepareSubPath } from './volumes/sub-path.ts'
 import { usedVolumes, type UsedVolume } from './volumes/volume-mounts.ts'
 import { VolumeError, type VolumeFailure } from './volumes/volume-error.ts'
 import type { MountedVolume, VolumePlugin, VolumeRequest } from './volumes/volume-plugin.ts'
-import { pluginOfPersistentVolume, pluginOfVolume } from './volumes/volume-plugins.ts'
-import { volumeUsage, type VolumeUsage } from './volumes/volume-usage.ts'
+import { pluginName, pluginOfPersistentVolume, pluginOfVolume } from './volumes/volume-plugins.ts'
+import { isEphemeral, volumeUsage, type VolumeUsage } from './volumes/volume-usage.ts'
 
 export type { MountedVolume } from './volumes/volume-plugin.ts'
 export type { VolumeUsage } from './volumes/volume-usage.ts'
@@ -39,6 +40,7 @@ export interface PodVolumesOptions {
   /** Authenticated as `system:node:NAME`. */
   readonly client: Client
   readonly node: KubeletConfiguration
+  readonly metrics: KubeletMetrics
   /** Pods are registered here; the caller has to run it. */
   readonly objects: PodObjects
   /** Node allocatable: `memory`, `cpu`, `ephemeral-storage`. */
@@ -59,6 +61,11 @@ const atOnceMax = 8
 
 /** Maximum size of a file read for environment variables. */
 const fileBytesMax = 1024 * 1024
+
+interface VolumeCounts {
+  readonly mountedVolumes: ReadonlyMap<string, number>
+  readonly wantedVolumes: ReadonlyMap<string, number>
+}
 
 interface PodState {
   readonly volumes: Map<string, KnownVolume>
@@ -170,19 +177,56 @@ export class PodVolumes {
   }
 
   /** Usage of volumes that are ready, except those that contain the node's own files. */
-  async usage(pod: KubeletPod, signal?: AbortSignal): Promise<readonly VolumeUsage[]> {
-    const { linux } = this.#options
+  usage(pod: KubeletPod, signal?: AbortSignal): Promise<readonly VolumeUsage[]> {
+    return this.#usageOf(pod, pod.spec?.volumes ?? [], signal)
+  }
+
+  /** Usage of persistent volumes. */
+  claimUsage(pod: KubeletPod): Promise<readonly VolumeUsage[]> {
+    return this.#usageOf(pod, (pod.spec?.volumes ?? []).filter(isClaim), undefined)
+  }
+
+  /** Usage of the volumes that count as the pod's ephemeral storage. */
+  ephemeralUsage(pod: KubeletPod, signal?: AbortSignal): Promise<readonly VolumeUsage[]> {
+    return this.#usageOf(pod, (pod.spec?.volumes ?? []).filter(isEphemeral), signal)
+  }
+
+  /** Volumes of all pods that are mounted, and those that these pods want, by plugin name. */
+  count(pods: readonly KubeletPod[]): VolumeCounts {
+    const mounted = [...this.#pods.values()].flatMap(({ volumes }) => [...volumes.values()])
+    const wanted = pods.flatMap(pod => usedVolumes(pod).map(({ volume }) => this.#nameOf(pod, volume)))
+    return {
+      mountedVolumes: countEach(mounted.map(({ plugin }) => pluginName(plugin))),
+      wantedVolumes: countEach(wanted),
+    }
+  }
+
+  /** The plugin of a claim is known once its volume is mounted. */
+  #nameOf({ metadata }: KubeletPod, volume: Volume): string {
+    const known = this.#pods.get(metadata.uid)?.volumes.get(volume.name)?.plugin
+    return pluginName(known ?? (isClaim(volume) ? undefined : pluginOfVolume(volume)))
+  }
+
+  async #usageOf(
+    pod: KubeletPod,
+    volumes: readonly Volume[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly VolumeUsage[]> {
+    const { linux, platform, metrics } = this.#options
     const usages: VolumeUsage[] = []
-    for (const volume of pod.spec?.volumes ?? []) {
+    const beganMs = platform.clock.monotonicMs()
+    for (const volume of volumes) {
       const { plugin, mounted } = this.#pods.get(pod.metadata.uid)?.volumes.get(volume.name) ?? {}
       if (!plugin?.usage || !mounted || mounted.isBlock) continue
       try {
         usages.push(await volumeUsage({ linux, pod, volume, mounted, usage: plugin.usage, signal }))
       } catch (error) {
         signal?.throwIfAborted()
-        this.#options.platform.log.debug('Failed to get volume metrics', { volume: volume.name, error })
+        platform.log.debug('Failed to get volume metrics', { volume: volume.name, error })
       }
     }
+    if (usages.length > 0)
+      metrics.volumes.collectionDuration.with('du').observe((platform.clock.monotonicMs() - beganMs) / 1_000)
     return usages
   }
 
@@ -227,7 +271,7 @@ export class PodVolumes {
       if (persistentVolume) await this.#checkPersistentVolume(pod, persistentVolume, signal)
       const group = persistentVolume && groupOfVolume(persistentVolume)
       const mounted = {
-        ...(await plugin.setUp(request)),
+        ...(await this.#setUp(plugin, request)),
         ...(group !== undefined && { supplementalGroup: group }),
       }
       volumes.set(name, { mounted, plugin, persistentVolume })
@@ -242,6 +286,21 @@ export class PodVolumes {
       })
       if (!known) await reconstruct?.()
       return { volume: name, shownName, error }
+    }
+  }
+
+  async #setUp(plugin: VolumePlugin, request: VolumeRequest): Promise<MountedVolume> {
+    const { platform, metrics } = this.#options
+    const beganMs = platform.clock.monotonicMs()
+    let status = 'fail-unknown'
+    try {
+      const mounted = await plugin.setUp(request)
+      status = 'success'
+      return mounted
+    } finally {
+      metrics.volumes.operationDuration
+        .with(pluginName(plugin), 'volume_mount', status, 'false')
+        .observe((platform.clock.monotonicMs() - beganMs) / 1_000)
     }
   }
 
@@ -327,6 +386,12 @@ export class PodVolumes {
       })
     return { ...node, rootDirectory: await this.#realFolder }
   }
+}
+
+function countEach(names: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
 }
 
 /** A terminating container may mount something in the meantime. */

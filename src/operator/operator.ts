@@ -8,7 +8,8 @@ import { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import { LeaderElector, newIdentity, type LeaderElectionTimings } from '#/client/leader-election.ts'
-import type { WorkQueueMetrics } from '#/client/workqueue.ts'
+import { LeaderElectionMetrics } from '#/client/leader-election-metrics.ts'
+import { WorkQueueMetricsProvider } from '#/client/workqueue-metrics.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { ControllerManager } from '#/controllers/controller-manager.ts'
 import { ensureWebhookCertificates, type WebhookCertificates } from '#/kubeadm/webhook-certificates.ts'
@@ -50,6 +51,8 @@ export interface OperatorContext {
   readonly namespace?: string
   /** Part of the identity of the leader. */
   readonly hostName?: string
+  /** Metrics of the client, beside which the operator's own are registered. */
+  readonly metrics?: MetricsRegistry
   /** Absent in a simulation, which has no sockets: there are no health, metrics and webhooks then. */
   readonly machine?: OperatorMachine
 }
@@ -81,8 +84,9 @@ class RunningOperator {
   readonly #context: OperatorContext
   /** The controllers of the current term as leader. */
   #manager: ControllerManager | undefined
-  #election: LeaderElector | undefined
   #server: OperatorServer | undefined
+  #queueMetrics: WorkQueueMetricsProvider | undefined
+  #electionMetrics: LeaderElectionMetrics | undefined
   #hasCertificate: boolean
 
   constructor(operator: Operator, context: OperatorContext) {
@@ -113,16 +117,17 @@ class RunningOperator {
     const { client, platform, namespace = 'default', hostName = name } = this.#context
     if (leaderElection === 'none') return this.#runControllers(signal)
     const recorder = new EventRecorder({ client, platform, component: name })
-    this.#election = new LeaderElector({
+    const election = new LeaderElector({
       client,
       platform,
       recorder,
       lease: { namespace, name },
       identity: newIdentity(platform, hostName),
       ...(leaderElection !== undefined && { timings: leaderElection }),
+      metrics: this.#electionMetrics,
       onStartedLeading: term => this.#runControllers(term),
     })
-    await Promise.all([recorder.run(signal), this.#election.run(signal)])
+    await Promise.all([recorder.run(signal), election.run(signal)])
   }
 
   async #runControllers(signal: AbortSignal): Promise<void> {
@@ -136,7 +141,8 @@ class RunningOperator {
 
   #managerOf(controllers: readonly Controller[]): ControllerManager {
     const { client, platform } = this.#context
-    return new ControllerManager({ platform, controllers, client, clientFor: () => client })
+    const queueMetrics = this.#queueMetrics
+    return new ControllerManager({ platform, controllers, client, clientFor: () => client, queueMetrics })
   }
 
   async #keepCertificates(signal: AbortSignal): Promise<void> {
@@ -158,8 +164,9 @@ class RunningOperator {
   async #startServer({ serveHttp, crypto, onListening }: OperatorMachine): Promise<void> {
     const { name, listen, webhooks, registerMetrics } = this.#operator
     const { platform } = this.#context
-    const metrics = new MetricsRegistry()
-    this.#registerMetrics(metrics)
+    const { metrics = new MetricsRegistry() } = this.#context
+    this.#queueMetrics = new WorkQueueMetricsProvider(metrics)
+    this.#electionMetrics = new LeaderElectionMetrics(metrics)
     registerMetrics?.(metrics)
     const request = { name, names: ['localhost'], existing: undefined }
     this.#server = await OperatorServer.start({
@@ -180,48 +187,7 @@ class RunningOperator {
     if (!this.#hasCertificate) return 'the webhook certificate is not stored yet'
     return this.#manager?.hasSynced === false ? 'the informers have not synced' : undefined
   }
-
-  /** With the names of client-go. */
-  #registerMetrics(registry: MetricsRegistry): void {
-    const each = (value: (queue: WorkQueueMetrics) => number) => () => {
-      const queues = this.#manager?.metrics() ?? new Map<string, WorkQueueMetrics>()
-      return [...queues].map(([name, queue]) => [[name], value(queue)] as const)
-    }
-    const queueMetrics: readonly QueueMetric[] = [
-      ['workqueue_depth', 'gauge', 'Current depth of workqueue', queue => queue.depth],
-      ['workqueue_adds_total', 'counter', 'Total number of adds handled by workqueue', queue => queue.adds],
-      [
-        'workqueue_retries_total',
-        'counter',
-        'Total number of retries handled by workqueue',
-        queue => queue.retries,
-      ],
-      [
-        'workqueue_longest_running_processor_seconds',
-        'gauge',
-        'How many seconds has the longest running processor for workqueue been running.',
-        queue => queue.longestRunningProcessorMs / 1_000,
-      ],
-    ]
-    for (const [name, type, help, value] of queueMetrics) {
-      registry.callbackMetric({ name, type, help, labels: ['name'], read: each(value) })
-    }
-    registry.callbackMetric({
-      name: 'leader_election_master_status',
-      type: 'gauge',
-      help: 'Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.',
-      labels: ['name'],
-      read: () => (this.#election ? [[[this.#operator.name], this.#election.isLeader ? 1 : 0]] : []),
-    })
-  }
 }
-
-type QueueMetric = readonly [
-  name: string,
-  type: 'counter' | 'gauge',
-  help: string,
-  value: (queue: WorkQueueMetrics) => number,
-]
 
 /** Client certificates are not used. */
 function tlsOf({ cert, key, caBundle }: WebhookCertificates): HttpTls {

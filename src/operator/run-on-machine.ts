@@ -1,7 +1,9 @@
 /** The environment of an operator that runs as a process of its own, in a pod or on a developer's machine. */
 import { resolve } from 'node:path'
+import { MetricsRegistry } from '#/base/metrics.ts'
 import { clientOf } from '#/client/client.ts'
 import { inClusterConfig, openConnection, type ConnectionSettings } from '#/client/connection.ts'
+import { RestClientMetrics } from '#/client/rest-client-metrics.ts'
 import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
 import {
   connectHttp,
@@ -25,14 +27,17 @@ export async function runOnMachine(
 ): Promise<void> {
   const platform = nodePlatform({ log: { level: 'info', format: 'text' } })
   const settings = await connectionSettings(platform)
-  await using transport = await openConnection({ platform, connect: connectHttp, settings })
+  const registry = new MetricsRegistry()
+  const metrics = new RestClientMetrics(registry).forHost(new URL(settings.server).host)
+  await using transport = await openConnection({ platform, connect: connectHttp, settings, metrics })
   const [hostName = userAgent] = machineNames()
   await run({
-    client: clientOf({ platform, transport, userAgent }),
+    client: clientOf({ platform, transport, userAgent, metrics }),
     platform,
     signal: terminationSignal({ deadlineMs: stopDeadlineMs }),
     namespace: settings.namespace ?? 'default',
     hostName,
+    metrics: registry,
     machine: {
       serveHttp,
       crypto: nodeCrypto(),

@@ -89,9 +89,9 @@ export interface HttpExchange {
   respond(status: number, headers: HttpHeaders): void
   /**
    * Returns false when the send buffer is full; wait for `drained` then. Pieces are retained until sent, not
-   * copied.
+   * copied. `onSent` is called when they are no longer used, unless sending them fails.
    */
-  write(pieces: readonly Uint8Array[]): boolean
+  write(pieces: readonly Uint8Array[], onSent?: () => void): boolean
   /** Resolves when the send buffer has room, or when the exchange is closed. */
   drained(): Promise<void>
   end(pieces?: readonly Uint8Array[]): void

@@ -4,7 +4,9 @@
  */
 import type { GrpcConnect } from './grpc.ts'
 import type { Platform } from './platform.ts'
+import { ThrottledLog } from './throttled-log.ts'
 import { nodeClock } from './node/clock.ts'
+import { EventLoopWatchdog } from './node/event-loop-watchdog.ts'
 import { nodeFiles } from './node/files.ts'
 import { standardErrorLog, type LogOptions } from './node/log.ts'
 import { nodeNetwork } from './node/network.ts'
@@ -32,7 +34,9 @@ export {
   standardInputEnd,
   terminationSignal,
 } from './node/machine.ts'
+export { nodeProfiler } from './node/profiler.ts'
 export { nodeLinux } from './node/linux.ts'
+export { crashExitCode, findSupervisor, reportCrashes, type Supervisor } from './node/supervisor.ts'
 
 /** Loaded on demand, because the gRPC library is large. */
 export async function loadGrpc(): Promise<GrpcConnect> {
@@ -45,13 +49,22 @@ export interface NodePlatformOptions {
 }
 
 export function nodePlatform(options: NodePlatformOptions): Platform {
-  const clock = nodeClock()
+  const watchdog = new EventLoopWatchdog(block => {
+    const { cause, detail, durationMs } = block
+    const fields = { cause, ...(detail !== '' && { work: detail }), durationMs: Math.round(durationMs) }
+    // A busy machine is not a defect of this process.
+    if (cause === 'not running') log.debug('Event loop blocked', fields)
+    else throttled.warn(cause, 'Event loop blocked', fields)
+  })
+  const clock = nodeClock((kind, detail) => watchdog.begin(kind, detail))
+  const log = standardErrorLog(clock, options.log)
+  const throttled = new ThrottledLog({ clock, log })
   return {
     clock,
     random: nodeRandom(),
     network: nodeNetwork(),
     files: nodeFiles(),
     processes: nodeProcesses(),
-    log: standardErrorLog(clock, options.log),
+    log,
   }
 }

@@ -28,6 +28,11 @@ export interface Clock {
    * time passes.
    */
   turn(): Promise<void>
+  /**
+   * Names the work that begins, such as `request` and the path, until the next call. A turn of the event loop that
+   * takes long is reported with it.
+   */
+  beginWork(kind: string, detail: string): void
 }
 
 export interface Timer {

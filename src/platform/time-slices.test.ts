@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { turn } from './node/turn.ts'
 import type { Clock } from './platform.ts'
-import { TimeSlices } from './time-slices.ts'
+import { nextSlice, TimeSlices } from './time-slices.ts'
 
 /** Each reading of the clock takes a millisecond; turns are counted. */
 function countingClock() {
   const state = { nowMs: 0, turns: 0 }
   const clock = {
     monotonicMs: () => state.nowMs++,
+    beginWork: () => undefined,
     turn: async () => {
       await turn()
       state.turns++
@@ -19,7 +20,7 @@ function countingClock() {
 
 test('work is paused when its slice is over, and goes on in another turn', async () => {
   const { state, clock } = countingClock()
-  const slices = new TimeSlices(clock)
+  const slices = new TimeSlices(clock, 'work')
   assert.equal(slices.pause(), undefined)
   state.nowMs += 10
   const pause = slices.pause()
@@ -33,11 +34,12 @@ test('each turn of the event loop has one slice of all long work', async () => {
   const { state, clock } = countingClock()
   const order: string[] = []
   const work = async (name: string): Promise<void> => {
-    const slices = new TimeSlices(clock)
+    const slices = new TimeSlices(clock, 'work')
+    state.nowMs += 10
     for (let step = 0; step < 3; step++) {
-      state.nowMs += 10
       await slices.pause()
       order.push(`${state.turns} ${name}`)
+      state.nowMs += 10
     }
   }
   await Promise.all(['a', 'b', 'c'].map(work))
@@ -47,4 +49,22 @@ test('each turn of the event loop has one slice of all long work', async () => {
     order.slice(0, 3).map(entry => entry.slice(-1)),
     ['a', 'b', 'c'],
   )
+})
+
+test('work that needs little of a slice shares it with others', async () => {
+  const { state, clock } = countingClock()
+  const order: string[] = []
+  const run = async (name: string, ms: number): Promise<void> => {
+    await nextSlice(clock, 'work')
+    state.nowMs += ms
+    order.push(`${name} in turn ${state.turns}`)
+  }
+  await Promise.all([run('short', 0), run('another', 0), run('long', 10), run('late', 0), run('last', 0)])
+  assert.deepEqual(order, [
+    'short in turn 1',
+    'another in turn 1',
+    'long in turn 1',
+    'late in turn 2',
+    'last in turn 2',
+  ])
 })

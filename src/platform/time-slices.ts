@@ -1,7 +1,9 @@
 /**
  * Divides long work into slices, between which the event loop runs other work. All long work of a process takes turns:
- * in each turn of the event loop one of them has a slice, so that their number does not delay anything else.
+ * in each turn of the event loop they have one slice together, so that their number does not delay anything else. Work
+ * that was paused only because much else ran meanwhile needs little of it, and many of them continue in one turn.
  */
+import { Queue } from '#/base/queue.ts'
 import type { Clock } from './platform.ts'
 
 /** Short enough that other requests are not delayed noticeably. */
@@ -9,10 +11,13 @@ const sliceMs = 4
 
 export class TimeSlices {
   readonly #clock: Clock
+  readonly #work: string
   #endMs: number
 
-  constructor(clock: Clock) {
+  /** `work` is named when it blocks the event loop. */
+  constructor(clock: Clock, work: string) {
     this.#clock = clock
+    this.#work = work
     this.#endMs = clock.monotonicMs() + sliceMs
   }
 
@@ -22,19 +27,20 @@ export class TimeSlices {
   }
 
   async #next(): Promise<void> {
-    await nextSlice(this.#clock)
+    await nextSlice(this.#clock, this.#work)
     this.#endMs = this.#clock.monotonicMs() + sliceMs
   }
 }
 
 /** Resolves when it is the turn of this work, for work that cannot be divided. */
-export function nextSlice(clock: Clock): Promise<void> {
-  return queues.getOrInsertComputed(clock, () => new SliceQueue(clock)).next()
+export async function nextSlice(clock: Clock, work: string): Promise<void> {
+  await queues.getOrInsertComputed(clock, () => new SliceQueue(clock)).next()
+  clock.beginWork('slice', work)
 }
 
 class SliceQueue {
   readonly #clock: Clock
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new Queue<() => void>()
   #isRunning = false
 
   constructor(clock: Clock) {
@@ -52,10 +58,19 @@ class SliceQueue {
     this.#isRunning = true
     while (this.#waiting.length > 0) {
       await this.#clock.turn()
-      this.#waiting.shift()?.()
+      const endMs = this.#clock.monotonicMs() + sliceMs
+      do {
+        this.#waiting.take(1)[0]?.()
+        await untilContinued()
+      } while (this.#waiting.length > 0 && this.#clock.monotonicMs() < endMs)
     }
     this.#isRunning = false
   }
+}
+
+/** Work that awaits its slice in a few nested async functions has continued, and run until it waits for something. */
+async function untilContinued(): Promise<void> {
+  for (let hops = 0; hops < 8; hops++) await Promise.resolve()
 }
 
 /** A process has one clock. */

@@ -22,6 +22,8 @@ export interface NftablesOptions {
   readonly linux: Pick<Linux, 'run'>
   readonly log: Log
   readonly network: ProxyNetwork
+  /** Called when the kernel has rejected a transaction: one that only deletes unused chains, or any other. */
+  readonly onRejected?: (kind: 'cleanup' | 'sync') => void
 }
 
 /** The network of the node. Ranges and addresses may be of both families. */
@@ -70,6 +72,11 @@ export class NftablesRules {
     }
   }
 
+  /** True if the next `apply` replaces whole tables. */
+  get isFullSyncNeeded(): boolean {
+    return !this.#isWhole
+  }
+
   /** True if chains are waiting to be deleted by an `apply` after `staleMs`. */
   get hasStale(): boolean {
     return this.#stale.size > 0
@@ -96,7 +103,12 @@ export class NftablesRules {
         return wholeText({ family, network, objects, affinity: retainedAffinity(clients, objects) })
       }),
     )
-    await this.#run(texts.join(''), signal)
+    try {
+      await this.#run(texts.join(''), signal)
+    } catch (error) {
+      if (!signal.aborted) this.#options.onRejected?.('sync')
+      throw error
+    }
     this.#isWhole = true
     return !wasWhole
   }
@@ -133,6 +145,7 @@ export class NftablesRules {
       return true
     } catch (error) {
       signal.throwIfAborted()
+      this.#options.onRejected?.(texts.every(each => each === '') ? 'cleanup' : 'sync')
       log.warn('nftables rules were modified, doing a full sync', { error })
       return false
     }

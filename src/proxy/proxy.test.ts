@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
 import test, { type TestContext } from 'node:test'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
@@ -30,9 +31,14 @@ class Machine implements Pick<Linux, 'run'> {
   }
 }
 
+/** The simulated host of the control plane. */
+const host = 'control-plane'
+
 interface World extends TestControlPlane {
   readonly machine: Machine
   readonly lost: () => number
+  /** The answer of a server of the proxy: status and body. */
+  readonly get: (port: number, path: string) => Promise<string>
 }
 
 async function start(t: TestContext, machine = new Machine()): Promise<World> {
@@ -50,6 +56,7 @@ async function start(t: TestContext, machine = new Machine()): Promise<World> {
       serviceCidrs: ['10.96.0.0/16'],
       nodeAddresses: ['10.214.0.1'],
     },
+    serverAddress: host,
     onRulesLost: () => void lost++,
   })
   const stopping = new AbortController()
@@ -59,7 +66,13 @@ async function start(t: TestContext, machine = new Machine()): Promise<World> {
     await plane.run(running)
   })
   await plane.run(proxy.synced)
-  return { ...plane, machine, lost: () => lost }
+  const get = async (port: number, path: string): Promise<string> => {
+    const connection = await plane.run(plane.platform.network.connect({ host, port }))
+    connection.write(`GET ${path} HTTP/1.1\r\n\r\n`)
+    const answer = await plane.run(text(connection))
+    return `${answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3)} ${answer.split('\r\n\r\n')[1]}`
+  }
+  return { ...plane, machine, lost: () => lost, get }
 }
 
 async function addService({ client, run }: World, name: string, protocol = 'TCP'): Promise<void> {
@@ -145,4 +158,39 @@ test('a node with a zone prefers endpoints with hints for it', async t => {
     'flush chain ip k8ts0-proxy cluster/default/a/tcp/p\n' +
       'add rule ip k8ts0-proxy cluster/default/a/tcp/p meta l4proto tcp dnat to 10.244.0.1:8080\n',
   ])
+})
+
+test('syncs and changes are counted, and health fails when rules cannot be written', async t => {
+  const world = await start(t)
+  await world.create(nodes, { metadata: { name: 'n1' } })
+  assert.match(await world.get(10_256, '/healthz'), /^200 .*"nodeEligible":true,"healthy":true/)
+  assert.equal(await world.get(10_249, '/proxyMode'), '200 nftables')
+  assert.equal(await world.get(10_249, '/healthz'), '200 ok')
+  assert.match(await world.get(10_249, '/configz'), /^200 {"kubeproxy.config.k8s.io":/)
+  assert.match(await world.get(10_249, '/other'), /^404/)
+  await addService(world, 'a')
+  await world.settle()
+  world.machine.failures = Infinity
+  await addService(world, 'b')
+  await world.advance(70_000)
+  assert.match(await world.get(10_256, '/healthz'), /^503 .*"healthy":false/)
+  assert.match(await world.get(10_256, '/livez'), /^503 .*"IPv4":{"lastUpdated":"[^"]+","healthy":false}/)
+  const metrics = await world.get(10_249, '/metrics')
+  const figure = (name: string): number => Number(new RegExp(`^${name} (.*)$`, 'm').exec(metrics)?.[1])
+  const prefix = 'kubeproxy_sync_proxy_rules'
+  assert.ok(figure(`${prefix}_nftables_sync_failures_total{ip_family="IPv4"}`) > 1)
+  assert.ok(figure(`${prefix}_duration_seconds_count{ip_family="IPv4"}`) > 3)
+  assert.equal(
+    figure('kubeproxy_sync_partial_proxy_rules_duration_seconds_count{ip_family="IPv4"}') > 0,
+    true,
+  )
+  assert.equal(figure(`${prefix}_service_changes_total`), 3, 'one is the API server')
+  assert.equal(figure(`${prefix}_service_changes_pending`), 1)
+  assert.equal(figure(`${prefix}_endpoint_changes_total`), 2)
+  assert.equal(figure(`${prefix}_no_local_endpoints_total{ip_family="IPv4",traffic_policy="internal"}`), 0)
+  assert.equal(figure('kubeproxy_proxy_healthz_total{code="503"}'), 1)
+  assert.ok(
+    figure(`${prefix}_last_queued_timestamp_seconds{ip_family="IPv4"}`) >
+      figure(`${prefix}_last_timestamp_seconds{ip_family="IPv4"}`),
+  )
 })

@@ -11,6 +11,8 @@ import { backoffMs } from '#/base/backoff.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
+import { addProcessMetrics } from '#/platform/process-metrics.ts'
+import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { Index } from '#/client/indexer.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -19,6 +21,9 @@ import { planService, type PortPlan, type ServicePlan } from './plan.ts'
 import { Conntrack } from './conntrack.ts'
 import { ServiceHealthServer } from './service-health-server.ts'
 import { affectsConntrack } from './conntrack-entries.ts'
+import { ProxyHealth } from './proxy-health.ts'
+import { familyLabel, ProxyMetrics } from './proxy-metrics.ts'
+import { runProxyServer } from './proxy-server.ts'
 
 export interface ServiceProxyOptions {
   readonly platform: Platform
@@ -30,6 +35,10 @@ export interface ServiceProxyOptions {
   readonly network: ProxyNetwork
   /** Addresses of health check node ports; the node's addresses when absent. */
   readonly healthAddresses?: readonly string[]
+  /** Address of the servers for health and metrics; none when absent. */
+  readonly serverAddress?: string
+  /** Usage of this process. */
+  readonly usage?: () => ProcessUsage
   /** Called when the rules were removed from outside: other network configuration may be gone too. */
   readonly onRulesLost?: () => void
 }
@@ -45,7 +54,14 @@ const retry = { initialMs: 200, maxMs: 30_000, factor: 2, jitter: 0.1 }
 /** Excludes headless services and those of other proxies, and their slices. */
 const proxiedServices = '!service.kubernetes.io/service-proxy-name,!service.kubernetes.io/headless'
 
+const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time'
+
+/** Pending trigger times of endpoint changes; further ones are not measured. */
+const triggerTimesMax = 10_000
+
 export class ServiceProxy {
+  readonly metrics = new ProxyMetrics()
+  readonly health: ProxyHealth
   readonly #options: ServiceProxyOptions
   readonly #informers: Informers
   readonly #services: Informer<Service>
@@ -55,6 +71,9 @@ export class ServiceProxy {
   readonly #plans = new Map<string, ServicePlan>()
   /** Services to be planned again. */
   readonly #dirty = new Set<string>()
+  /** When the changes of endpoints happened that are not written yet, in wall time. */
+  readonly #triggerTimesMs: number[] = []
+  readonly #startedMs: number
   readonly #synced = Promise.withResolvers<void>()
   #zone = ''
   #isConntrackStale = true
@@ -62,21 +81,46 @@ export class ServiceProxy {
 
   constructor(options: ServiceProxyOptions) {
     const { platform, client, linux, network, nodeName } = options
+    const { families } = network
     this.#options = options
+    this.#startedMs = platform.clock.now()
+    this.health = new ProxyHealth(platform.clock, families)
+    this.metrics.countDropped(families, () => this.#ports())
+    if (options.usage) addProcessMetrics(this.metrics.registry, options.usage)
     this.#informers = new Informers({ platform, client })
-    this.#rules = new NftablesRules({ linux, network, log: platform.log })
-    this.#conntrack = new Conntrack(linux, platform)
+    this.#rules = new NftablesRules({
+      linux,
+      network,
+      log: platform.log,
+      onRejected: kind => {
+        const { cleanupFailures, syncFailures } = this.metrics
+        for (const family of families)
+          (kind === 'cleanup' ? cleanupFailures : syncFailures).with(familyLabel(family)).add()
+      },
+    })
+    this.#conntrack = new Conntrack(linux, platform, (family, seconds, deleted) => {
+      this.metrics.conntrackDuration.with(familyLabel(family)).observe(seconds)
+      this.metrics.conntrackDeleted.with(familyLabel(family)).add(deleted)
+    })
     this.#services = this.#informers.of(services, { labelSelector: proxiedServices })
     const slices = this.#informers.of(endpointSlices, { labelSelector: proxiedServices })
     this.#slicesOf = slices.index('service', serviceOf)
-    this.#services.addEventHandler(key => this.#enqueue(key))
+    this.#services.addEventHandler(key => {
+      this.metrics.serviceChanges.add()
+      this.metrics.serviceChangesPending.add()
+      this.#enqueue(key)
+    })
     slices.addEventHandler((_key, { oldObject, newObject }) => {
+      this.metrics.endpointChanges.add()
+      this.metrics.endpointChangesPending.add()
+      this.#recordTriggerTime(newObject)
       for (const slice of [oldObject, newObject])
         if (slice) for (const key of serviceOf(slice)) this.#enqueue(key)
     })
     this.#informers
       .of(nodes, { fieldSelector: `metadata.name=${nodeName}` })
       .addEventHandler((_key, { newObject }) => {
+        this.health.setNode(newObject)
         const zone = newObject?.metadata.labels?.['topology.kubernetes.io/zone'] ?? ''
         if (zone === this.#zone) return
         this.#zone = zone
@@ -91,8 +135,8 @@ export class ServiceProxy {
 
   async run(signal: AbortSignal): Promise<void> {
     const { platform, network, healthAddresses = network.nodeAddresses } = this.#options
-    const following = this.#informers.run(signal)
-    await using health = new ServiceHealthServer(platform, healthAddresses)
+    const following = Promise.all([this.#informers.run(signal), this.#serve(signal)])
+    await using health = new ServiceHealthServer(platform, healthAddresses, () => this.health.isHealthy)
     await this.#informers.waitForSync(signal).catch(() => undefined)
     let failures = 0
     let idleMs = 0
@@ -113,7 +157,34 @@ export class ServiceProxy {
     await following
   }
 
+  async #serve(signal: AbortSignal): Promise<void> {
+    const { platform, serverAddress: host, network, nodeName } = this.#options
+    if (host === undefined) return
+    const configuration = {
+      kind: 'KubeProxyConfiguration',
+      apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+      mode: 'nftables',
+      clusterCIDR: network.podCidrs.join(','),
+      hostnameOverride: nodeName,
+      nodePortAddresses: network.nodePortAddresses ?? [],
+    }
+    await runProxyServer(
+      { platform, host, health: this.health, metrics: this.metrics, configuration },
+      signal,
+    )
+  }
+
+  #recordTriggerTime(slice: EndpointSlice | undefined): void {
+    const timeMs = Date.parse(slice?.metadata.annotations?.[triggerTimeAnnotation] ?? '')
+    if (timeMs > this.#startedMs && this.#triggerTimesMs.length < triggerTimesMax)
+      this.#triggerTimesMs.push(timeMs)
+  }
+
   #enqueue(key: string): void {
+    const nowSeconds = this.#options.platform.clock.now() / 1_000
+    for (const family of this.#options.network.families)
+      this.metrics.lastQueued.with(familyLabel(family)).value = nowSeconds
+    this.health.queued()
     this.#dirty.add(key)
     this.#wake.resolve()
   }
@@ -140,17 +211,50 @@ export class ServiceProxy {
 
   /** False when the rules had been modified from outside. */
   async #sync(signal: AbortSignal): Promise<boolean> {
-    const { platform, network } = this.#options
+    const { network } = this.#options
     this.#wake = Promise.withResolvers()
     const keys = [...this.#dirty]
     this.#dirty.clear()
     for (const key of keys) this.#replan(key)
-    const wereWhole = await this.#rules.apply(platform.clock.monotonicMs(), signal)
+    const triggered = this.#triggerTimesMs.length
+    const wereWhole = await this.#apply(signal)
+    this.#observeProgramming(this.#triggerTimesMs.splice(0, triggered))
     if (this.#isConntrackStale) {
       this.#isConntrackStale = false
       await this.#conntrack.deleteStaleEntries(network.families, [...this.#ports()], signal)
     }
     return wereWhole
+  }
+
+  /** Measured for each family, although all are written in one transaction. */
+  async #apply(signal: AbortSignal): Promise<boolean> {
+    const { platform, network } = this.#options
+    const { syncDuration, fullSyncDuration, partialSyncDuration } = this.metrics
+    const beganMs = platform.clock.monotonicMs()
+    const ofKind = this.#rules.isFullSyncNeeded ? fullSyncDuration : partialSyncDuration
+    try {
+      return await this.#rules.apply(beganMs, signal)
+    } finally {
+      const seconds = (platform.clock.monotonicMs() - beganMs) / 1_000
+      for (const duration of [syncDuration, ofKind])
+        for (const family of network.families) duration.with(familyLabel(family)).observe(seconds)
+    }
+  }
+
+  /** After a success. */
+  #observeProgramming(triggerTimesMs: readonly number[]): void {
+    const { lastSync, networkProgrammingDuration, serviceChangesPending, endpointChangesPending } =
+      this.metrics
+    const nowMs = this.#options.platform.clock.now()
+    this.health.updated()
+    if (this.#dirty.size > 0) this.health.queued()
+    serviceChangesPending.value = 0
+    endpointChangesPending.value = 0
+    for (const label of this.#options.network.families.map(familyLabel)) {
+      lastSync.with(label).value = nowMs / 1_000
+      for (const timeMs of triggerTimesMs)
+        networkProgrammingDuration.with(label).observe(Math.max(0, nowMs - timeMs) / 1_000)
+    }
   }
 
   #replan(key: string): void {

@@ -5,7 +5,10 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
+import type { Clock } from '#/platform/platform.ts'
+import { eventLabel } from './event-label.ts'
 import type { ClusterEventWithHint } from './framework.ts'
+import type { QueueingHintMetrics, SchedulerMetrics } from './metrics.ts'
 import type { Profile } from './profile.ts'
 import type { ClusterEvent, SchedulingQueue } from './queue.ts'
 
@@ -13,6 +16,8 @@ export interface ClusterEventsOptions {
   readonly queue: SchedulingQueue
   readonly profiles: readonly Profile[]
   readonly profileOf: (pod: Stored<Pod>) => Profile | undefined
+  readonly clock: Clock
+  readonly metrics: SchedulerMetrics
 }
 
 /** The state before and after an event: without `oldObject` it is an addition, without `newObject` a deletion. */
@@ -28,10 +33,16 @@ export class ClusterEvents {
   readonly #profileOf: (pod: Stored<Pod>) => Profile | undefined
   /** By profile, since profiles may configure the same plugin differently; then by plugin name. */
   readonly #registered: ReadonlyMap<Profile, RegisteredEvents>
+  readonly #clock: Clock
+  readonly #metrics: SchedulerMetrics
+  /** By plugin, then by label of the event. */
+  readonly #hintMetrics = new Map<string, Map<string, QueueingHintMetrics>>()
 
-  constructor({ queue, profiles, profileOf }: ClusterEventsOptions) {
+  constructor({ queue, profiles, profileOf, clock, metrics }: ClusterEventsOptions) {
     this.#queue = queue
     this.#profileOf = profileOf
+    this.#clock = clock
+    this.#metrics = metrics
     this.#registered = new Map(
       profiles.map(profile => {
         const events = profile.plugins.map(({ name, eventsToRegister }) => [name, eventsToRegister] as const)
@@ -47,8 +58,9 @@ export class ClusterEvents {
     isAffected: (pod: Stored<Pod>) => boolean = () => true,
   ): void {
     if (!this.#queue.hasEventConsumers) return
-    const { queueingHint } = this.#eventOf(resource, change)
+    const { label, queueingHint } = this.#eventOf(resource, change)
     this.#queue.moveAllToActiveOrBackoffQueue({
+      label,
       queueingHint: (pod, plugins) => isAffected(pod) && queueingHint(pod, plugins),
     })
   }
@@ -59,7 +71,9 @@ export class ClusterEvents {
   ): ClusterEvent {
     const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
     const change = { ...(before && { before }), ...(after && { after }) }
+    const label = eventLabel(resource, { oldObject: before, newObject: after })
     return {
+      label,
       queueingHint: (pod, rejectedBy) => {
         const profile = this.#profileOf(pod)
         const byPlugin = profile && this.#registered.get(profile)
@@ -69,11 +83,22 @@ export class ClusterEvents {
           if (events === undefined) return true
           return events.some(event => {
             const isRegistered = isSame(event.resource, resource) && event.on.includes(type)
-            return isRegistered && (event.queueingHint?.(pod, change) ?? true)
+            if (!isRegistered || event.queueingHint === undefined) return isRegistered
+            const startMs = this.#clock.monotonicMs()
+            const isHelpful = event.queueingHint(pod, change)
+            const seconds = (this.#clock.monotonicMs() - startMs) / 1_000
+            this.#hintMetricsOf(name, label)[isHelpful ? 'queue' : 'skip'].observe(seconds)
+            return isHelpful
           })
         })
       },
     }
+  }
+
+  #hintMetricsOf(plugin: string, label: string): QueueingHintMetrics {
+    return this.#hintMetrics
+      .getOrInsertComputed(plugin, () => new Map<string, QueueingHintMetrics>())
+      .getOrInsertComputed(label, () => this.#metrics.queueingHint(plugin, label))
   }
 }
 

@@ -5,8 +5,11 @@ import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Change } from '#/client/informer.ts'
 import type { Informers } from '#/client/informers.ts'
+import type { Clock } from '#/platform/platform.ts'
 import type { ClusterEvents } from './cluster-events.ts'
 import type { Decisions } from './cycle/decisions.ts'
+import { eventLabel } from './event-label.ts'
+import type { SchedulerMetrics } from './metrics.ts'
 import type { Nominator } from './nominator.ts'
 import { assignedTo, isAssigned, isPending } from './pod-assignment.ts'
 import { podInfoOf } from './pod-info.ts'
@@ -20,20 +23,28 @@ export interface EventHandlersOptions {
   readonly nominator: Nominator
   readonly events: ClusterEvents
   readonly decisions: Decisions
+  readonly clock: Clock
+  readonly metrics: SchedulerMetrics
   /** True if one of the profiles schedules the pod. */
   readonly isResponsibleFor: (pod: Stored<Pod>) => boolean
 }
 
 export function addEventHandlers(options: EventHandlersOptions): void {
-  const { informers, cache, events } = options
+  const { informers, cache, events, clock, metrics } = options
   informers.of(nodes).addEventHandler((name, { oldObject, newObject }) => {
+    const startMs = clock.monotonicMs()
     if (newObject === undefined) cache.removeNode(name)
     else if (oldObject === undefined || nodeSchedulingPropertiesChanged(oldObject, newObject))
       cache.setNode(newObject)
     else return
     events.occurred(nodes, { oldObject, newObject })
+    metrics.eventHandled(eventLabel(nodes, { oldObject, newObject }), startMs)
   })
-  informers.of(pods).addEventHandler((key, change) => podChanged(key, change, options))
+  informers.of(pods).addEventHandler((key, change) => {
+    const startMs = clock.monotonicMs()
+    podChanged(key, change, options)
+    metrics.eventHandled(eventLabel(pods, change), startMs)
+  })
 }
 
 function podChanged(key: string, change: Change<Pod>, options: EventHandlersOptions): void {

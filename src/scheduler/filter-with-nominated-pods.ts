@@ -65,7 +65,7 @@ function isBefore(nominated: PodInfo, pod: PodInfo): boolean {
 }
 
 /** Runs the filters on a node; undefined if it is feasible. */
-function runFilters(node: NodeInfo, filters: Filters): Unschedulable | undefined {
+export function runFilters(node: NodeInfo, filters: Filters): Unschedulable | undefined {
   for (const { plugin, state } of filters) {
     const status = state.filter(node)
     if (status !== undefined) return named(status, plugin)

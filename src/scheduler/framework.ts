@@ -12,6 +12,7 @@ import type { Client } from '#/client/client.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { SchedulerMetrics } from './metrics.ts'
 import type { NodeInfo } from './node-info.ts'
 import type { PodInfo } from './pod-info.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -167,6 +168,10 @@ export interface QueuedPodInfo {
   /** Increases with each added pod; breaks ties of `addedMs`. */
   readonly sequence: number
   readonly attempts: number
+  /** Monotonic time of the first attempt. */
+  readonly initialAttemptMs?: number
+  /** True if it is retried without an event, because it was unschedulable for too long. */
+  readonly isFlushed?: boolean
 }
 
 /**
@@ -199,6 +204,7 @@ export interface PluginHandle {
   readonly snapshot: () => Snapshot
   /** Runs preEnqueue again for the pod with this key. */
   readonly recheckPreEnqueue: (key: string) => void
+  readonly metrics: SchedulerMetrics
 }
 
 /** Creates a plugin. Validates and defaults its args; throws Error for invalid ones. */

@@ -19,6 +19,10 @@ export class Nominator {
     this.#events = events
   }
 
+  get isEmpty(): boolean {
+    return this.#byNode.size === 0
+  }
+
   /** The pods nominated for a node. */
   podsOn(node: string): readonly PodInfo[] {
     return this.#byNode.get(node) ?? none

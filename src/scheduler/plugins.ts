@@ -7,6 +7,7 @@ import { dynamicResources } from './plugins/dynamic-resources.ts'
 import { imageLocality } from './plugins/image-locality.ts'
 import { interPodAffinity } from './plugins/inter-pod-affinity.ts'
 import { nodeAffinity } from './plugins/node-affinity.ts'
+import { nodeDeclaredFeatures } from './plugins/node-declared-features.ts'
 import { nodeName } from './plugins/node-name.ts'
 import { nodePorts } from './plugins/node-ports.ts'
 import { nodeResourcesBalancedAllocation } from './plugins/node-resources-balanced-allocation.ts'
@@ -47,4 +48,5 @@ export const defaultPlugins: ReadonlyMap<string, PluginEntry> = new Map<string, 
   ['NodeResourcesBalancedAllocation', { make: nodeResourcesBalancedAllocation }],
   ['ImageLocality', { make: imageLocality }],
   ['DefaultBinder', { make: defaultBinder }],
+  ['NodeDeclaredFeatures', { make: nodeDeclaredFeatures }],
 ])

@@ -26,7 +26,10 @@ const key = (name: string): string => `default/${name}`
 const gate = { schedulingGates: [{ name: 'wait' }] }
 
 /** An event with a queueing hint for pods rejected by this plugin. */
-const helping = (plugin: string): ClusterEvent => ({ queueingHint: (_pod, plugins) => plugins.has(plugin) })
+const helping = (plugin: string): ClusterEvent => ({
+  label: 'NodeAdd',
+  queueingHint: (_pod, plugins) => plugins.has(plugin),
+})
 
 function start() {
   const simulation = new Simulation({ seed: 1 })
@@ -170,7 +173,7 @@ test('a relevant update requeues a pod that is unschedulable or being scheduled'
 test('a gated pod is queued only after its gates are removed', async () => {
   const { queue, popAll, advance } = start()
   queue.addOrUpdate(podNamed('a', gate))
-  queue.moveAllToActiveOrBackoffQueue({ queueingHint: () => true })
+  queue.moveAllToActiveOrBackoffQueue({ label: 'NodeAdd', queueingHint: () => true })
   queue.activate(key('a'))
   await advance(2 * flushMs)
   assert.equal(queue.sizes.gated, 1)

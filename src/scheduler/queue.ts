@@ -9,6 +9,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { keyOf, type Stored } from '#/api/metadata.ts'
 import type { Clock, Timer } from '#/platform/platform.ts'
 import type { QueuedPodInfo, Unschedulable } from './framework.ts'
+import type { QueueName, SchedulerMetrics } from './metrics.ts'
 
 export interface SchedulingQueueOptions {
   readonly clock: Clock
@@ -17,10 +18,13 @@ export interface SchedulingQueueOptions {
   readonly preEnqueue: (pod: Stored<Pod>) => Unschedulable | undefined
   /** Initial and maximum backoff after failures. */
   readonly backoffMs?: { readonly first: number; readonly max: number }
+  readonly metrics?: SchedulerMetrics | undefined
 }
 
 /** A cluster event, as seen by unschedulable pods. */
 export interface ClusterEvent {
+  /** For metrics: `NodeAdd`. */
+  readonly label: string
   /** Queueing hint: true if it may make a pod schedulable that these plugins rejected. */
   readonly queueingHint: (pod: Stored<Pod>, plugins: ReadonlySet<string>) => boolean
 }
@@ -45,6 +49,8 @@ interface PodEntry {
   heapEntry: HeapEntry<PodEntry> | undefined
   /** The plugins that rejected it in the last attempt. */
   plugins: ReadonlySet<string>
+  /** The plugin that keeps it out of the queue while it is gated. */
+  gate: string | undefined
   failures: number
   failedMs: number
   /** Value of the event counter when it was popped. */
@@ -56,7 +62,8 @@ interface PodEntry {
 export class SchedulingQueue {
   readonly #clock: Clock
   readonly #options: SchedulingQueueOptions
-  readonly #backoffMs: { readonly first: number; readonly max: number }
+  /** Initial and maximum backoff. */
+  readonly backoffMs: { readonly first: number; readonly max: number }
   readonly #entries = new Map<string, PodEntry>()
   readonly #active: Heap<PodEntry>
   readonly #backoff: Heap<PodEntry>
@@ -74,7 +81,7 @@ export class SchedulingQueue {
   constructor(options: SchedulingQueueOptions) {
     this.#options = options
     this.#clock = options.clock
-    this.#backoffMs = options.backoffMs ?? defaultBackoffMs
+    this.backoffMs = options.backoffMs ?? defaultBackoffMs
     this.#active = new Heap((left, right) => options.queueSort(left.queued, right.queued))
     this.#backoff = new Heap((left, right) => this.#backoffEndMs(left) - this.#backoffEndMs(right))
   }
@@ -84,6 +91,31 @@ export class SchedulingQueue {
     const sizes = { active: 0, backoff: 0, unschedulable: 0, gated: 0, inFlight: 0 }
     for (const { place } of this.#entries.values()) sizes[place]++
     return sizes
+  }
+
+  /** Number of rejected pods by plugin and scheduler name. */
+  unschedulablePods(): readonly (readonly [labels: readonly [string, string], pods: number])[] {
+    const counts = new Map<string, number>()
+    for (const { queued, place, plugins, gate } of this.#entries.values()) {
+      if (place === 'inFlight') continue
+      const { schedulerName = 'default-scheduler' } = queued.pod.spec ?? {}
+      const names = place === 'gated' && gate !== undefined ? [gate] : plugins
+      for (const plugin of names) {
+        const key = `${plugin}\0${schedulerName}`
+        counts.set(key, (counts.get(key) ?? 0) + 1)
+      }
+    }
+    return Array.from(counts, ([key, pods]) => {
+      const [plugin = '', profile = ''] = key.split('\0')
+      return [[plugin, profile], pods]
+    })
+  }
+
+  /** Number of pods being scheduled, and of the events kept for them, by label. */
+  inFlightEvents(): readonly (readonly [labels: readonly [event: string], count: number])[] {
+    const counts = new Map([['PodPopped', this.#inFlightCount]])
+    for (const { label } of this.#recent) counts.set(label, (counts.get(label) ?? 0) + 1)
+    return Array.from(counts, ([label, count]) => [[label], count])
   }
 
   /** True if no pod is active or being scheduled. */
@@ -117,18 +149,21 @@ export class SchedulingQueue {
         place: 'gated',
         heapEntry: undefined,
         plugins: new Set(),
+        gate: undefined,
         failures: 0,
         failedMs: -Infinity,
         poppedAtEvent: 0,
         isChanged: false,
       }
       this.#entries.set(key, made)
-      return this.#enqueue(made)
+      return this.#enqueue(made, 'UnschedulablePodAdd')
     }
     entry.queued = { ...entry.queued, pod }
-    if (entry.place === 'gated') this.#enqueue(entry)
-    else if (entry.place === 'active') this.#enqueue(this.#remove(entry))
-    else if (entry.place === 'unschedulable' && mayBecomeSchedulable) this.#enqueue(this.#remove(entry))
+    const event = 'UnschedulablePodUpdate'
+    if (entry.place === 'gated') this.#enqueue(entry, event)
+    else if (entry.place === 'active') this.#enqueue(this.#remove(entry), undefined)
+    else if (entry.place === 'unschedulable' && mayBecomeSchedulable)
+      this.#enqueue(this.#remove(entry), event)
     else if (entry.place === 'inFlight' && mayBecomeSchedulable) entry.isChanged = true
   }
 
@@ -159,7 +194,7 @@ export class SchedulingQueue {
     entry.failures++
     entry.failedMs = this.#clock.monotonicMs()
     // A failed pod goes behind pods added meanwhile; otherwise the same few pods would be retried repeatedly.
-    entry.queued = { ...entry.queued, addedMs: entry.failedMs }
+    entry.queued = { ...entry.queued, addedMs: entry.failedMs, isFlushed: false }
     const missed = this.#recent.slice(
       Math.max(0, this.#recent.length - (this.#eventCount - entry.poppedAtEvent)),
     )
@@ -170,7 +205,7 @@ export class SchedulingQueue {
       entry.isChanged ||
       missed.some(event => event.queueingHint(entry.queued.pod, plugins))
     this.#done()
-    if (isHelped) this.#enqueue(entry)
+    if (isHelped) this.#enqueue(entry, 'ScheduleAttemptFailure')
     else this.#putUnschedulable(entry)
   }
 
@@ -182,7 +217,7 @@ export class SchedulingQueue {
       if (this.#recent.length > recentEventsMax) this.#recent.shift()
     }
     for (const entry of this.#unschedulable) {
-      if (event.queueingHint(entry.queued.pod, entry.plugins)) this.#enqueue(this.#remove(entry))
+      if (event.queueingHint(entry.queued.pod, entry.plugins)) this.#enqueue(this.#remove(entry), event.label)
     }
   }
 
@@ -191,14 +226,15 @@ export class SchedulingQueue {
     const entry = this.#entries.get(key)
     if (entry === undefined || entry.place === 'inFlight' || entry.place === 'active') return
     this.#remove(entry)
-    if (this.#options.preEnqueue(entry.queued.pod) === undefined) this.#activate(entry)
-    else entry.place = 'gated'
+    const gate = this.#options.preEnqueue(entry.queued.pod)
+    if (gate === undefined) this.#activate(entry, 'ForceActivate')
+    else this.#putGated(entry, gate, 'ForceActivate')
   }
 
   /** Runs preEnqueue again for a gated pod. */
   recheckPreEnqueue(key: string): void {
     const entry = this.#entries.get(key)
-    if (entry?.place === 'gated') this.#enqueue(entry)
+    if (entry?.place === 'gated') this.#enqueue(entry, 'ForceActivate')
   }
 
   close(): void {
@@ -212,7 +248,8 @@ export class SchedulingQueue {
     entry.heapEntry = undefined
     entry.poppedAtEvent = this.#eventCount
     entry.isChanged = false
-    entry.queued = { ...entry.queued, attempts: entry.queued.attempts + 1 }
+    const { attempts, initialAttemptMs = this.#clock.monotonicMs() } = entry.queued
+    entry.queued = { ...entry.queued, attempts: attempts + 1, initialAttemptMs }
     this.#inFlightCount++
     return entry.queued
   }
@@ -224,19 +261,33 @@ export class SchedulingQueue {
   }
 
   /** Puts a pod into activeQ, or into backoffQ while its backoff lasts, or keeps it gated. */
-  #enqueue(entry: PodEntry): void {
-    if (this.#options.preEnqueue(entry.queued.pod) !== undefined) {
-      entry.place = 'gated'
+  #enqueue(entry: PodEntry, event: string | undefined): void {
+    const gate = this.#options.preEnqueue(entry.queued.pod)
+    if (gate !== undefined) {
+      this.#putGated(entry, gate, event)
     } else if (this.#backoffEndMs(entry) > this.#clock.monotonicMs()) {
       entry.place = 'backoff'
       entry.heapEntry = this.#backoff.push(entry)
+      this.#count('backoff', event)
       this.#arm()
     } else {
-      this.#activate(entry)
+      this.#activate(entry, event)
     }
   }
 
-  #activate(entry: PodEntry): void {
+  #putGated(entry: PodEntry, { plugin }: Unschedulable, event: string | undefined): void {
+    // A new entry has this place already.
+    if (entry.place !== 'gated' || event === 'UnschedulablePodAdd') this.#count('unschedulable', event)
+    entry.place = 'gated'
+    entry.gate = plugin
+  }
+
+  #count(queue: QueueName, event: string | undefined): void {
+    if (event !== undefined) this.#options.metrics?.incoming(queue, event)
+  }
+
+  #activate(entry: PodEntry, event: string | undefined): void {
+    this.#count('active', event)
     const resolve = this.#pendingPops.shift()
     if (resolve !== undefined) return resolve(this.#markInFlight(entry))
     entry.place = 'active'
@@ -246,6 +297,7 @@ export class SchedulingQueue {
   #putUnschedulable(entry: PodEntry): void {
     entry.place = 'unschedulable'
     this.#unschedulable.add(entry)
+    this.#count('unschedulable', 'ScheduleAttemptFailure')
     this.#arm()
   }
 
@@ -258,7 +310,7 @@ export class SchedulingQueue {
   }
 
   #backoffEndMs({ failures, failedMs }: PodEntry): number {
-    const { first, max } = this.#backoffMs
+    const { first, max } = this.backoffMs
     return failures === 0 ? -Infinity : failedMs + Math.min(max, first * 2 ** Math.min(failures - 1, 30))
   }
 
@@ -286,11 +338,12 @@ export class SchedulingQueue {
       next && this.#backoffEndMs(next) <= nowMs;
       next = this.#backoff.peek()
     ) {
-      this.#activate(this.#remove(next))
+      this.#activate(this.#remove(next), 'BackoffComplete')
     }
     for (const entry of this.#unschedulable) {
       if (entry.failedMs + unschedulableMsMax > nowMs) break
-      this.#enqueue(this.#remove(entry))
+      entry.queued = { ...entry.queued, isFlushed: true }
+      this.#enqueue(this.#remove(entry), 'UnschedulableTimeout')
     }
     this.#arm()
   }

@@ -4,11 +4,13 @@
  */
 import type { Random } from '#/platform/platform.ts'
 import type { CycleState, FilterState, Diagnosis, Unschedulable } from './framework.ts'
+import type { CycleMetrics } from './metrics.ts'
+import { codeOf } from './cycle/cycle-metrics.ts'
 import type { NodeInfo } from './node-info.ts'
 import type { PodInfo } from './pod-info.ts'
 import type { Profile } from './profile.ts'
 import type { Snapshot } from './snapshot.ts'
-import { filterWithNominatedPods, type Filters } from './filter-with-nominated-pods.ts'
+import { filterWithNominatedPods, runFilters, type Filters } from './filter-with-nominated-pods.ts'
 
 export interface SchedulingCycle {
   readonly pod: PodInfo
@@ -16,6 +18,8 @@ export interface SchedulingCycle {
   readonly profile: Profile
   /** Nominated pods by node. */
   readonly nominated: (node: string) => readonly PodInfo[]
+  /** False if no pod is nominated to any node; nominated pods are then not looked up for each node. */
+  readonly hasNominatedPods?: boolean
   /** The nominated node of the pod itself. */
   readonly nominatedNode?: string | undefined
   /**
@@ -25,6 +29,7 @@ export interface SchedulingCycle {
   readonly startAt: number
   readonly random: Random
   readonly cycleState: CycleState
+  readonly metrics?: CycleMetrics | undefined
 }
 
 /** The feasible nodes, and the reasons against the rest. */
@@ -58,7 +63,7 @@ const nodesPerPercent = 125
 export function filterNodes(world: SchedulingCycle, prepared = runPreFilterPlugins(world)): FilterResult {
   const { status } = prepared
   const about = aboutPass(world, prepared)
-  if (status === undefined) return { ...about, ...findFeasible(world, prepared) }
+  if (status === undefined) return { ...about, ...measuredFindFeasible(world, prepared) }
   const nodeToStatus = new Map(world.snapshot.nodes.map(({ name }) => [name, status]))
   return { ...about, nodeToStatus, feasible: [], evaluatedNodes: 0, preFilterStatus: status }
 }
@@ -98,17 +103,27 @@ export function prioritizeNodes(world: SchedulingCycle, nodes: readonly NodeInfo
   return { node: selectHost(nodes, totals, world.random), scores }
 }
 
+type PreFilterWorld = Pick<SchedulingCycle, 'pod' | 'snapshot' | 'profile' | 'metrics'>
+
 /** Stops at the first plugin that rejects the pod. */
-export function runPreFilterPlugins({
-  pod,
-  snapshot,
-  profile,
-}: Pick<SchedulingCycle, 'pod' | 'snapshot' | 'profile'>): PreFilterResult {
+export function runPreFilterPlugins(world: PreFilterWorld): PreFilterResult {
+  const { metrics } = world
+  const startMs = metrics?.nowMs() ?? 0
+  const result = preFilter(world)
+  metrics?.extensionPoint('PreFilter', codeOf(result.status), metrics.nowMs() - startMs)
+  return result
+}
+
+function preFilter({ pod, snapshot, profile, metrics }: PreFilterWorld): PreFilterResult {
   const filters: { plugin: string; state: FilterState }[] = []
   let preFilterResult: ReadonlySet<string> | undefined
   const preFilterPlugins: string[] = []
   for (const plugin of profile.filters) {
+    const startMs = metrics?.nowMs() ?? 0
     const said = plugin.preFilter(pod, snapshot)
+    const status = said === undefined ? 'Skip' : 'reason' in said ? codeOf(said) : 'Success'
+    metrics?.plugin('PreFilter', plugin, { status, durationMs: metrics.nowMs() - startMs })
+    metrics?.evaluated('PreFilter', plugin.name)
     if (said === undefined) continue
     if ('reason' in said) return { filters: [], status: { ...said, plugin: plugin.name } }
     if (said.preFilterResult !== undefined) {
@@ -120,7 +135,7 @@ export function runPreFilterPlugins({
       if (preFilterResult.size === 0)
         return { filters: [], preFilterPlugins, status: noneLeft(preFilterPlugins, plugin.name) }
     }
-    filters.push({ plugin: plugin.name, state: said })
+    filters.push({ plugin: plugin.name, state: metrics?.measured(plugin, said) ?? said })
   }
   return preFilterResult === undefined ? { filters } : { filters, preFilterResult, preFilterPlugins }
 }
@@ -133,14 +148,39 @@ function noneLeft(preFilterPlugins: readonly string[], plugin: string): Unschedu
   return { reason, plugin, isUnresolvable: true }
 }
 
-function findFeasible(
-  world: SchedulingCycle,
-  { filters, preFilterResult }: PreFilterResult,
-): {
+interface FeasibleNodes {
   readonly feasible: NodeInfo[]
   readonly nodeToStatus: Map<string, Unschedulable>
   readonly evaluatedNodes: number
-} {
+}
+
+function measuredFindFeasible(world: SchedulingCycle, prepared: PreFilterResult): FeasibleNodes {
+  const { metrics } = world
+  if (metrics === undefined) return findFeasible(world, prepared)
+  const startMs = metrics.nowMs()
+  const found = findFeasible(world, prepared)
+  metrics.extensionPoint('Filter', 'Success', metrics.nowMs() - startMs)
+  countEvaluations(metrics, prepared.filters, found)
+  return found
+}
+
+/** A filter is called on the nodes that no filter before it has rejected. */
+function countEvaluations(
+  metrics: CycleMetrics,
+  filters: Filters,
+  { nodeToStatus, evaluatedNodes }: FeasibleNodes,
+): void {
+  const rejections = new Map<string, number>()
+  for (const { plugin = '' } of nodeToStatus.values())
+    rejections.set(plugin, (rejections.get(plugin) ?? 0) + 1)
+  let left = evaluatedNodes
+  for (const { plugin } of filters) {
+    metrics.evaluated('Filter', plugin, left)
+    left -= rejections.get(plugin) ?? 0
+  }
+}
+
+function findFeasible(world: SchedulingCycle, { filters, preFilterResult }: PreFilterResult): FeasibleNodes {
   const { snapshot, startAt, profile } = world
   const candidates =
     preFilterResult === undefined
@@ -154,7 +194,10 @@ function findFeasible(
   let evaluatedNodes = 0
   for (; evaluatedNodes < candidates.length && feasible.length < wanted; evaluatedNodes++) {
     const node = candidates[(startAt + evaluatedNodes) % candidates.length]!
-    const status = filterWithNominatedPods(node, filters, world)
+    const status =
+      world.hasNominatedPods === false
+        ? runFilters(node, filters)
+        : filterWithNominatedPods(node, filters, world)
     if (status === undefined) feasible.push(node)
     else nodeToStatus.set(node.name, status)
   }
@@ -169,16 +212,26 @@ export function numFeasibleNodesToFind(nodes: number, percentage: number): numbe
 }
 
 function scoreNodes(
-  { pod, snapshot, profile }: SchedulingCycle,
+  { pod, snapshot, profile, metrics }: SchedulingCycle,
   nodes: readonly NodeInfo[],
 ): { readonly totals: Float64Array; readonly scores: ReadonlyMap<string, Float64Array> } {
   const totals = new Float64Array(nodes.length)
   const all = new Map<string, Float64Array>()
+  const startMs = metrics?.nowMs() ?? 0
+  let preScoreMs = 0
   for (const { plugin, weight } of profile.scorers) {
+    const preScoredMs = metrics?.nowMs() ?? 0
     const state = plugin.score(pod, snapshot, nodes)
+    const scoredMs = metrics?.nowMs() ?? 0
+    preScoreMs += scoredMs - preScoredMs
+    const status = state === undefined ? 'Skip' : 'Success'
+    metrics?.plugin('PreScore', plugin, { status, durationMs: scoredMs - preScoredMs })
+    metrics?.evaluated('PreScore', plugin.name)
     if (state === undefined) continue
     const scores = new Float64Array(nodes.length)
     for (let index = 0; index < nodes.length; index++) scores[index] = state.score(nodes[index]!)
+    metrics?.plugin('Score', plugin, { status, durationMs: metrics.nowMs() - scoredMs })
+    metrics?.evaluated('Score', plugin.name, nodes.length)
     state.normalizeScore?.(scores)
     for (let index = 0; index < nodes.length; index++) {
       scores[index]! *= weight
@@ -186,6 +239,8 @@ function scoreNodes(
     }
     all.set(plugin.name, scores)
   }
+  metrics?.extensionPoint('PreScore', 'Success', preScoreMs)
+  metrics?.extensionPoint('Score', 'Success', metrics.nowMs() - startMs - preScoreMs)
   return { totals, scores: all }
 }
 

@@ -5,6 +5,7 @@
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
 import { zoneKeyOf } from '#/api/core/zone.ts'
+import { ChangedPositions } from './changed-positions.ts'
 import { nodeInfoOf, withNode, withPod, withoutPod, type NodeInfo } from './node-info.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
 import { Snapshot, emptySnapshot, type ImageState } from './snapshot.ts'
@@ -26,6 +27,12 @@ export class SchedulerCache {
   readonly #images = new ImageStates()
   #isOrderStale = false
   #snapshot = emptySnapshot
+
+  /** Number of nodes, pods and assumed pods. */
+  get sizes(): Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>> {
+    const assumed = this.#pods.values().reduce((count, { isAssumed }) => count + (isAssumed ? 1 : 0), 0)
+    return { nodes: this.#nodes.size, pods: this.#pods.size, assumed_pods: assumed }
+  }
 
   get nodeCount(): number {
     return this.#nodes.size
@@ -89,36 +96,46 @@ export class SchedulerCache {
 
   snapshot(): Snapshot {
     if (this.#changed.size === 0 && !this.#isOrderStale) return this.#snapshot
-    const last = this.#snapshot
-    const isReordered = this.#isOrderStale
-    const nodes = isReordered ? nodesInZoneOrder([...this.#nodes.values()]) : last.nodes.slice()
-    const positions = isReordered ? new Map(nodes.map((info, index) => [info.name, index])) : last.positions
-    let { nodesWithAffinity, nodesWithRequiredAntiAffinity } = last
-    if (isReordered) {
-      nodesWithAffinity = nodes.reduce((count, info) => count + hasAffinity(info), 0)
-      nodesWithRequiredAntiAffinity = nodes.reduce((count, info) => count + hasRequiredAntiAffinity(info), 0)
-    } else {
-      for (const name of this.#changed) {
-        const info = this.#nodes.get(name)
-        const position = positions.get(name)
-        if (info === undefined || position === undefined) continue
-        nodesWithAffinity += hasAffinity(info) - hasAffinity(nodes[position]!)
-        nodesWithRequiredAntiAffinity +=
-          hasRequiredAntiAffinity(info) - hasRequiredAntiAffinity(nodes[position]!)
-        nodes[position] = info
-      }
-    }
-    this.#snapshot = new Snapshot({
-      nodes,
-      positions,
-      nodesWithAffinity,
-      nodesWithRequiredAntiAffinity,
-      images: this.#images.share(),
-      generation: last.generation + 1,
-    })
+    this.#snapshot = this.#isOrderStale ? this.#reordered() : this.#updated()
     this.#changed.clear()
     this.#isOrderStale = false
     return this.#snapshot
+  }
+
+  #reordered(): Snapshot {
+    const nodes = nodesInZoneOrder([...this.#nodes.values()])
+    const generation = this.#snapshot.generation + 1
+    const tally = noNodes()
+    for (const info of nodes) count(tally, info, 1)
+    return new Snapshot({
+      nodes,
+      ...tally,
+      positions: new Map(nodes.map((info, index) => [info.name, index])),
+      images: this.#images.share(),
+      generation,
+      changes: new ChangedPositions(generation, nodes.length),
+    })
+  }
+
+  #updated(): Snapshot {
+    const last = this.#snapshot
+    const nodes = last.nodes.slice()
+    const changed: number[] = []
+    const { positions, changes, nodesWithAffinity, nodesWithRequiredAntiAffinity } = last
+    const { nodesWithTaints, unschedulableNodes } = last
+    const tally = { nodesWithAffinity, nodesWithRequiredAntiAffinity, nodesWithTaints, unschedulableNodes }
+    for (const name of this.#changed) {
+      const info = this.#nodes.get(name)
+      const position = positions.get(name)
+      if (info === undefined || position === undefined) continue
+      count(tally, nodes[position]!, -1)
+      count(tally, info, 1)
+      nodes[position] = info
+      changed.push(position)
+    }
+    changes.add(changed)
+    const images = this.#images.share()
+    return new Snapshot({ nodes, ...tally, positions, images, generation: last.generation + 1, changes })
   }
 
   #place(info: PodInfo, node: string, isAssumed: boolean): void {
@@ -156,12 +173,26 @@ export class SchedulerCache {
   }
 }
 
-function hasAffinity(info: NodeInfo): 0 | 1 {
-  return info.podsWithAffinity.length > 0 ? 1 : 0
+/** Numbers of nodes with something that only few clusters or few nodes have. */
+type Tally = {
+  -readonly [
+    Name in 'nodesWithAffinity' | 'nodesWithRequiredAntiAffinity' | 'nodesWithTaints' | 'unschedulableNodes'
+  ]: Snapshot[Name]
 }
 
-function hasRequiredAntiAffinity(info: NodeInfo): 0 | 1 {
-  return info.podsWithRequiredAntiAffinity.length > 0 ? 1 : 0
+function noNodes(): Tally {
+  return { nodesWithAffinity: 0, nodesWithRequiredAntiAffinity: 0, nodesWithTaints: 0, unschedulableNodes: 0 }
+}
+
+function count(
+  tally: Tally,
+  { node, podsWithAffinity, podsWithRequiredAntiAffinity }: NodeInfo,
+  sign: 1 | -1,
+): void {
+  if (podsWithAffinity.length > 0) tally.nodesWithAffinity += sign
+  if (podsWithRequiredAntiAffinity.length > 0) tally.nodesWithRequiredAntiAffinity += sign
+  if (node.spec?.taints?.length) tally.nodesWithTaints += sign
+  if (node.spec?.unschedulable) tally.unschedulableNodes += sign
 }
 
 function isEnded({ status }: Pod): boolean {

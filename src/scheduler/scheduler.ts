@@ -3,6 +3,7 @@
  * the best node in a snapshot, assumes the pod there and continues with the next pod, while the binding cycle
  * runs asynchronously. A pod with a failed binding is requeued.
  */
+import { MetricsRegistry } from '#/base/metrics.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -19,10 +20,13 @@ import { FailureReporter } from './cycle/failure-reporter.ts'
 import { Preemptions } from './cycle/preemptions.ts'
 import { addEventHandlers } from './event-handlers.ts'
 import { diagnosisMessage } from './fit-error.ts'
-import type { PluginHandle, QueuedPodInfo } from './framework.ts'
+import { eventLabel } from './event-label.ts'
+import type { PluginHandle, PostFilterResult, QueuedPodInfo } from './framework.ts'
+import { SchedulerMetrics, type CycleMetrics } from './metrics.ts'
 import { Nominator } from './nominator.ts'
 import { isPending } from './pod-assignment.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
+import { podResourceMetrics } from './pod-resource-metrics.ts'
 import type { Profile, ProfileFactory } from './profile.ts'
 import { SchedulingQueue } from './queue.ts'
 import {
@@ -43,6 +47,7 @@ export interface SchedulerOptions {
   readonly client: Client
   readonly profiles: ProfileFactory
   readonly backoffMs?: { readonly first: number; readonly max: number }
+  readonly metrics?: MetricsRegistry | undefined
 }
 
 /** Milliseconds of scheduling after which the loop yields to the event loop. */
@@ -51,6 +56,7 @@ const turnMs = 5
 export class Scheduler {
   readonly informers: Informers
   readonly #platform: Platform
+  readonly #metrics: SchedulerMetrics
   readonly #cache = new SchedulerCache()
   readonly #decisions = new Decisions()
   readonly #profiles: ReadonlyMap<string, Profile>
@@ -67,8 +73,12 @@ export class Scheduler {
   readonly #watchedResources = new Set<string>()
   #nextNode = 0
 
-  constructor({ platform, client, profiles: makeProfiles, backoffMs }: SchedulerOptions) {
+  constructor(options: SchedulerOptions) {
+    const { platform, client, profiles: makeProfiles, backoffMs } = options
+    const metrics = new SchedulerMetrics(options.metrics ?? new MetricsRegistry(), platform.clock)
+    const { clock } = platform
     this.#platform = platform
+    this.#metrics = metrics
     this.informers = new Informers({ platform, client })
     const handle: PluginHandle = {
       platform,
@@ -76,6 +86,7 @@ export class Scheduler {
       informer: resource => this.#informer(resource),
       snapshot: () => this.#cache.snapshot(),
       recheckPreEnqueue: key => this.#queue.recheckPreEnqueue(key),
+      metrics,
     }
     const profiles = makeProfiles(handle)
     this.#profiles = new Map(profiles.map(profile => [profile.schedulerName, profile]))
@@ -83,17 +94,19 @@ export class Scheduler {
       this.#recorders.set(schedulerName, new EventRecorder({ platform, client, component: schedulerName }))
     }
     const queue = new SchedulingQueue({
-      clock: platform.clock,
+      clock,
+      metrics,
       queueSort: profiles[0]!.queueSort,
       preEnqueue: pod => this.#preemptions.preEnqueue(pod) ?? this.#profileOf(pod)?.preEnqueue(pod),
       ...(backoffMs && { backoffMs }),
     })
-    const events = new ClusterEvents({ queue, profiles, profileOf: pod => this.#profileOf(pod) })
+    const profileOf = (pod: Pod): Profile | undefined => this.#profileOf(pod)
+    const events = new ClusterEvents({ queue, profiles, profileOf, clock, metrics })
     const recorderOf = (profile: Profile): EventRecorder => this.#recorderOf(profile)
     this.#queue = queue
     this.#events = events
     this.#nominator = new Nominator(events)
-    this.#preemptions = new Preemptions({ platform, client, queue })
+    this.#preemptions = new Preemptions({ platform, client, queue, metrics })
     this.#failures = new FailureReporter({ platform, client, recorderOf })
     this.#bindings = new BindingCycles({
       platform,
@@ -104,6 +117,7 @@ export class Scheduler {
       cache: this.#cache,
       failures: this.#failures,
       isReplaced: pod => this.#isReplaced(pod),
+      metrics,
     })
     addEventHandlers({
       queue,
@@ -112,13 +126,50 @@ export class Scheduler {
       cache: this.#cache,
       nominator: this.#nominator,
       decisions: this.#decisions,
+      clock,
+      metrics,
       isResponsibleFor: pod => this.#profileOf(pod) !== undefined,
+    })
+    metrics.addGauges({
+      pendingPods: () => {
+        const { inFlight: _inFlight, ...pending } = queue.sizes
+        return pending
+      },
+      unschedulablePods: () => queue.unschedulablePods(),
+      inFlightEvents: () => queue.inFlightEvents(),
+      cacheSizes: () => this.#cache.sizes,
     })
   }
 
   /** True if no pod can be scheduled now and no binding or preemption is in progress. */
   get isIdle(): boolean {
     return this.#queue.isIdle && this.#inProgress.size === 0
+  }
+
+  /** True after the initial lists of all informers have been handled. */
+  get hasSynced(): boolean {
+    return this.informers.all().every(informer => informer.hasSynced)
+  }
+
+  /** The configuration in effect, as a KubeSchedulerConfiguration. */
+  get configuration(): object {
+    return {
+      apiVersion: 'kubescheduler.config.k8s.io/v1',
+      kind: 'KubeSchedulerConfiguration',
+      podInitialBackoffSeconds: this.#queue.backoffMs.first / 1_000,
+      podMaxBackoffSeconds: this.#queue.backoffMs.max / 1_000,
+      profiles: Array.from(this.#profiles.values(), profile => {
+        const { schedulerName, percentageOfNodesToScore, plugins, scorers } = profile
+        const weights = new Map(scorers.map(({ plugin, weight }) => [plugin.name, weight]))
+        const enabled = plugins.map(({ name }) => ({ name, weight: weights.get(name) ?? 0 }))
+        return { schedulerName, percentageOfNodesToScore, plugins: { multiPoint: { enabled } } }
+      }),
+    }
+  }
+
+  /** For `/metrics/resources`. */
+  podResourceMetrics(): MetricsRegistry {
+    return podResourceMetrics(() => this.informers.of(pods).list())
   }
 
   get busyKeys(): readonly string[] {
@@ -150,12 +201,13 @@ export class Scheduler {
     const { clock, log } = this.#platform
     let turnedMs = clock.monotonicMs()
     for (let queued = await this.#queue.pop(); queued !== undefined; queued = await this.#queue.pop()) {
+      const startMs = clock.monotonicMs()
       try {
-        await this.#scheduleOne(queued, signal)
+        await this.#scheduleOne(queued, startMs, signal)
       } catch (error) {
         if (signal.aborted) return
         log.error('Error scheduling pod; retrying', { pod: queued.key, error })
-        this.#failed(queued, error, signal)
+        this.#failed(queued, error, { startMs, signal })
       }
       if (clock.monotonicMs() - turnedMs < turnMs) continue
       await clock.turn()
@@ -163,17 +215,22 @@ export class Scheduler {
     }
   }
 
-  async #scheduleOne({ key, pod }: QueuedPodInfo, signal: AbortSignal): Promise<void> {
+  async #scheduleOne(queued: QueuedPodInfo, startMs: number, signal: AbortSignal): Promise<void> {
+    const { key, pod } = queued
     const profile = this.#profileOf(pod)
     const current = this.informers.of(pods).get(key)
     if (profile === undefined || current === undefined || !isPending(current)) return this.#queue.delete(key)
     const info = podInfoOf(current)
-    const cycle: SchedulingCycle = {
+    const cycle: MeasuredCycle = {
+      queued,
+      startMs,
+      metrics: this.#metrics.cycle(profile.schedulerName),
       pod: info,
       profile,
       cycleState: {},
       snapshot: this.#cache.snapshot(),
       nominated: node => this.#nominator.podsOn(node),
+      hasNominatedPods: !this.#nominator.isEmpty,
       nominatedNode: this.#nominator.nodeOf(info.uid),
       startAt: this.#nextNode,
       random: this.#platform.random,
@@ -182,6 +239,7 @@ export class Scheduler {
     if (filtered.feasible.length === 0) return this.#unschedulable(cycle, filtered, signal)
     const prioritize = () => prioritizeNodes(cycle, filtered.feasible)
     const result = await profile.extenders.prioritize(info, filtered, prioritize)
+    this.#observeAlgorithm(cycle)
     this.#decisions.scheduled(info, { filtered, chosen: result, atMs: this.#platform.clock.now() })
     this.#bind(cycle, result.node, signal)
   }
@@ -201,17 +259,25 @@ export class Scheduler {
   }
 
   /** Assumes the pod on the node; the binding cycle runs concurrently with the next scheduling cycles. */
-  #bind({ pod, profile, cycleState }: SchedulingCycle, node: string, signal: AbortSignal): void {
+  #bind(cycle: MeasuredCycle, node: string, signal: AbortSignal): void {
+    const { pod, profile, cycleState, queued, startMs, metrics: cycleMetrics } = cycle
     this.#cache.assume(pod, node)
     this.#nominator.assumed(pod, node)
-    this.#track(this.#bindings.run({ pod, node, profile, cycleState, signal }))
+    const binding = { pod, node, profile, cycleState, signal, queued, startMs, cycleMetrics }
+    this.#track(this.#bindings.run(binding))
+  }
+
+  #observeAlgorithm({ startMs }: MeasuredCycle): void {
+    const tookMs = this.#platform.clock.monotonicMs() - startMs
+    this.#metrics.schedulingAlgorithmSeconds.observe(tookMs / 1_000)
   }
 
   /** Runs postFilter, which may preempt other pods, and requeues the pod. */
-  async #unschedulable(cycle: SchedulingCycle, filtered: FilterResult, signal: AbortSignal): Promise<void> {
-    const { pod, profile } = cycle
-    const result =
-      filtered.snapshot.nodes.length > 0 ? await profile.runPostFilterPlugins(pod, filtered) : undefined
+  async #unschedulable(cycle: MeasuredCycle, filtered: FilterResult, signal: AbortSignal): Promise<void> {
+    const { pod, profile, startMs } = cycle
+    const result = await this.#postFilter(cycle, filtered)
+    this.#observeAlgorithm(cycle)
+    this.#metrics.attempted('unschedulable', profile.schedulerName, startMs)
     // postFilter is asynchronous: no victims are evicted for a pod that is gone.
     if (!this.#isStillPending(pod)) return
     let message = diagnosisMessage(filtered)
@@ -235,10 +301,27 @@ export class Scheduler {
     this.#failures.report(pod, { reason: 'Unschedulable', message, nominatedNode }, { profile, signal })
   }
 
+  async #postFilter(
+    { pod, profile, metrics }: MeasuredCycle,
+    filtered: FilterResult,
+  ): Promise<PostFilterResult | undefined> {
+    if (filtered.snapshot.nodes.length === 0) return undefined
+    const startMs = metrics.nowMs()
+    const result = await profile.runPostFilterPlugins(pod, filtered)
+    const isNominated = result !== undefined && 'node' in result
+    metrics.extensionPoint('PostFilter', isNominated ? 'Success' : 'Unschedulable', metrics.nowMs() - startMs)
+    return result
+  }
+
   /** Requeues the pod after an error, such as a failed extender, which a retry may not have. */
-  #failed({ key, pod }: QueuedPodInfo, error: unknown, signal: AbortSignal): void {
+  #failed(
+    { key, pod }: QueuedPodInfo,
+    error: unknown,
+    { startMs, signal }: { readonly startMs: number; readonly signal: AbortSignal },
+  ): void {
     this.#queue.addUnschedulable(key, new Set())
     const profile = this.#profileOf(pod)
+    if (profile !== undefined) this.#metrics.attempted('error', profile.schedulerName, startMs)
     const info = podInfoOf(pod)
     if (profile === undefined || !this.#isStillPending(info)) return
     this.#failures.reportError(info, error, { profile, signal })
@@ -275,9 +358,20 @@ export class Scheduler {
     const isOwn = resource.group === '' && (resource.plural === 'pods' || resource.plural === 'nodes')
     if (isOwn || this.#watchedResources.has(name)) return informer
     this.#watchedResources.add(name)
-    informer.addEventHandler((_key, change) => this.#events.occurred(resource, change))
+    informer.addEventHandler((_key, change) => {
+      const startMs = this.#platform.clock.monotonicMs()
+      this.#events.occurred(resource, change)
+      this.#metrics.eventHandled(eventLabel(resource, change), startMs)
+    })
     return informer
   }
+}
+
+interface MeasuredCycle extends SchedulingCycle {
+  readonly queued: QueuedPodInfo
+  /** Monotonic time when the cycle began. */
+  readonly startMs: number
+  readonly metrics: CycleMetrics
 }
 
 /** Placeholder for a pod that no plugin rejected, since there are no nodes: every event may help. */

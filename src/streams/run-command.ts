@@ -6,26 +6,32 @@ export interface RunCommandOptions {
   readonly client: CommandClient
   /** Starts the process or attaches to it. Errors are sent to the client. */
   readonly start: (signal: AbortSignal) => Promise<CommandProcess>
+  /** Aborting ends the session, with the reason as its error. */
+  readonly signal?: AbortSignal
 }
 
 /**
  * Never rejects: errors are part of the result sent to the client. The process is disposed of when the client
  * disconnects.
  */
-export async function runCommand({ client, start }: RunCommandOptions): Promise<CommandResult> {
-  const result = await resultOf(client, start)
-  await client.finish(result)
+export async function runCommand(options: RunCommandOptions): Promise<CommandResult> {
+  const result = await resultOf(options)
+  await options.client.finish(result)
   return result
 }
 
-async function resultOf(client: CommandClient, start: RunCommandOptions['start']): Promise<CommandResult> {
+async function resultOf({ client, start, signal }: RunCommandOptions): Promise<CommandResult> {
+  const over = signal === undefined ? client.signal : AbortSignal.any([client.signal, signal])
   const gone = new Promise<CommandResult>(resolve => {
-    const abort = (): void => resolve({ type: 'failed', message: 'client disconnected' })
-    if (client.signal.aborted) abort()
-    else client.signal.addEventListener('abort', abort, { once: true })
+    const abort = (): void => {
+      const message = client.signal.aborted ? 'client disconnected' : messageOf(over.reason)
+      resolve({ type: 'failed', message })
+    }
+    if (over.aborted) abort()
+    else over.addEventListener('abort', abort, { once: true })
   })
   try {
-    await using process = await start(client.signal)
+    await using process = await start(over)
     // These end with the process or the client and do not affect the result.
     void pumpStdin(client, process).catch(() => undefined)
     void pumpSizes(client, process).catch(() => undefined)

@@ -17,8 +17,10 @@ import { tryParseDurationMs } from '#/api/text/duration.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { readAdmission } from '#/apiserver/admission.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
+import type { KubeletAccess } from '#/apiserver/kubelets.ts'
 import type { Client } from '#/client/client.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
+import { HttpClientError, type HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
 import { ControlPlane } from '#/cluster/control-plane.ts'
@@ -118,9 +120,16 @@ export class Cluster implements AsyncDisposable {
     const resources = new ClusterResources(time)
     try {
       const store = await time.runUntil(resources.openStore(kind))
-      const server = await time.runUntil(startServer(time, store, enableAdmissionPlugins))
+      const started: { controlPlane?: ControlPlane } = {}
+      const server = await time.runUntil(
+        startServer(time, store, {
+          plugins: enableAdmissionPlugins,
+          simulated: name => started.controlPlane?.kubeletClient(name),
+        }),
+      )
       resources.started.defer(() => server.stop())
       const cluster = new Cluster(time, server, resources)
+      started.controlPlane = cluster.#controlPlane
       await cluster.#start(typeof nodes === 'number' ? Array.from({ length: nodes }, () => ({})) : nodes)
       return cluster
     } catch (error) {
@@ -217,10 +226,15 @@ async function loadRealTime(): Promise<TestTime> {
   return realTime()
 }
 
+interface ServerOptions {
+  readonly plugins: readonly string[]
+  readonly simulated: KubeletAccess['simulated']
+}
+
 async function startServer(
   { platform, connectHttp }: TestTime,
   store: Store,
-  plugins: readonly string[],
+  { plugins, simulated }: ServerOptions,
 ): Promise<ApiServer> {
   const admission = await readAdmission(platform.files, {
     enable: ['NodeRestriction', ...plugins],
@@ -231,9 +245,23 @@ async function startServer(
     store,
     admission,
     build: { version: '0.0.0' },
-    servesResourceMetrics: true,
+    kubelets: { connectHttp: connectHttp ?? unreachable, tls: () => ({}), simulated },
     ...(connectHttp && { connectHttp }),
   })
+}
+
+/** There is no network in virtual time. */
+const unreachable: HttpConnect = ({ origin }) => {
+  const fail = (): Promise<never> => {
+    const message = `cannot connect to ${origin} in virtual time`
+    return Promise.reject(new HttpClientError('unreachable', message, { sent: false }))
+  }
+  return {
+    request: fail,
+    upgrade: fail,
+    close: () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
+  }
 }
 
 /** For callers without type checking. */

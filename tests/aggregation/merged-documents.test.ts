@@ -139,8 +139,8 @@ test('a server that dies is noticed, and one that returns', async t => {
   await waitForAvailability('FailedDiscoveryCheck')
   await waitForFreshness(world, 'Stale')
   assert.deepEqual(figures(), [
-    `aggregator_unavailable_apiservice_total{name="${apiServiceName}",reason="FailedDiscoveryCheck"} 1`,
     `aggregator_unavailable_apiservice{name="${apiServiceName}"} 1`,
+    `aggregator_unavailable_apiservice_total{name="${apiServiceName}",reason="FailedDiscoveryCheck"} 1`,
   ])
   assert.deepEqual((await wardleVersions(world))[0]?.resources, [flunders])
   assert.equal((await send('/apis/wardle.example.com')).code, 200)

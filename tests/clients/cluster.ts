@@ -4,6 +4,7 @@
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,6 +53,7 @@ export class ChildCluster implements AsyncDisposable {
   readonly folder: string
   readonly #ownsFolder: boolean
   readonly #hasContainers: boolean
+  readonly #isSupervised: boolean
   readonly #child: ChildProcess
   #output = ''
 
@@ -62,6 +64,7 @@ export class ChildCluster implements AsyncDisposable {
     this.#hasContainers = containers
     const parts = partsOf(options)
     const flags = ['--data-dir', folder, '--port', String(port), '--store', store, ...more]
+    this.#isSupervised = parts[0] === 'up'
     const command = ['--pdeathsig', 'KILL', program, ...parts, ...flags]
     this.#child = spawn('setpriv', command, { stdio: ['ignore', 'pipe', 'pipe'] })
   }
@@ -83,8 +86,10 @@ export class ChildCluster implements AsyncDisposable {
     return join(this.folder, 'admin.conf')
   }
 
+  /** The process that runs the cluster: that of `k8ts up` is the child of its supervisor. */
   get processId(): number {
-    return this.#child.pid!
+    const pid = this.#child.pid!
+    return this.#isSupervised ? Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')) : pid
   }
 
   /** Output so far. */

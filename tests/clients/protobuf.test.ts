@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { parseEncodedObject } from '#/api/encoded-object.ts'
 import { builtinResources } from '#/api/builtin.ts'
 import type { Status } from '#/api/errors.ts'
 import type { SubjectAccessReviewStatus } from '#/api/generated/authorization/v1.ts'
@@ -18,9 +19,7 @@ import { Http2Client, type Answer, type Request } from './http2-client.ts'
 import { hasStatusOfServer, isStatusWritten, samples, type Sample } from './samples.ts'
 import { waitUntil } from '../wait-until.ts'
 
-// API priority and fairness is off, since its controller would update the status of flow schemas
-// concurrently.
-const cluster = await clusterForFile({ flags: ['--enable-priority-and-fairness=false'] })
+const cluster = await clusterForFile()
 const client = await Http2Client.connect(cluster)
 after(() => client[Symbol.asyncDispose]())
 
@@ -57,7 +56,7 @@ async function sendJson(request: Request): Promise<Stored> {
     headers: { accept: 'application/json', ...request.headers },
   })
   assert.equal(type, 'application/json')
-  return JSON.parse(body.toString()) as Stored
+  return parseEncodedObject(body) as Stored
 }
 
 /** Any response: an object, a list or a Status. */

@@ -275,7 +275,9 @@ function sample(apiVersion: string, kind: string, rest: Partial<Sample>): Sample
 /** Kinds whose status the API server itself writes, and the condition that it sets last in the samples. */
 const statusConditions: ReadonlyMap<string, Condition> = new Map([
   ['APIService', { type: 'Available', status: 'False' }],
+  ['FlowSchema', { type: 'Dangling', status: 'False' }],
   ['CustomResourceDefinition', { type: 'Established', status: 'True' }],
+  ['FlowSchema', { type: 'Dangling', status: 'False' }],
 ])
 
 export function hasStatusOfServer({ kind }: Sample): boolean {

@@ -10,7 +10,7 @@ import {
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { after, test, type TestContext } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
+import type { ApiRequest, ApiResponse, PieceBatch, StreamChunk } from '#/api/transport.ts'
 import { Server } from '#/apiserver/server.ts'
 import type { HttpLimits } from '#/platform/http.ts'
 import { nodePlatform, serveHttp } from '#/platform/node.ts'
@@ -222,6 +222,41 @@ test('a body of many pieces of any size is sent in order, compressed or not', as
       assert.ok(whole.equals(Buffer.concat(pieces)), accept)
     }
   }
+})
+
+test('large responses in progress at once do not mix, also if a client leaves', async t => {
+  const texts = Array.from({ length: 24 }, (_, index) => `${index}.`.repeat(20_000))
+  const server = await start(t, async ({ path }) => {
+    const item = texts[Number(path.slice(1))] ?? ''
+    // Batches of several pieces are joined in buffers that are used again.
+    const pieces = [Buffer.from(item), '|', Buffer.from(item), '|']
+    const sizeBytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    async function* batches(): AsyncGenerator<PieceBatch, void, undefined> {
+      for (let count = 0; count < 10; count++) yield { pieces, sizeBytes }
+    }
+    return {
+      status: 200,
+      body: { type: 'value', mediaType: 'text/plain', value: '', bytes: () => [], batches },
+    }
+  })
+  const client = session(t, server)
+  const leave = async (index: number): Promise<void> => {
+    const stream = client.request({ ':path': `/${index}` })
+    stream.on('error', silent)
+    await once(stream, 'data')
+    stream.close()
+  }
+  const check = async (index: number, reply: Promise<Reply>): Promise<void> => {
+    const { body } = await reply
+    assert.ok(body.equals(Buffer.from(`${texts[index]}|${texts[index]}|`.repeat(10))), `response ${index}`)
+  }
+  await Promise.all(
+    texts.map((_, index) => {
+      if (index % 4 === 0) return leave(index)
+      if (index % 4 === 1) return check(index, ask1(server, { path: `/${index}` }))
+      return check(index, ask2(client, { ':path': `/${index}` }))
+    }),
+  )
 })
 
 test('a client that leaves during compression does not affect others', async t => {

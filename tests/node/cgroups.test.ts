@@ -11,6 +11,7 @@ import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { nodeAllocatableLimits, readMachineInfo, type MachineInfo } from '#/kubelet/machine-info.ts'
 import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { nodeLinux, nodePlatform } from '#/platform/node.ts'
+import { KubeletMetrics } from '#/kubelet/kubelet-metrics.ts'
 import { machineWideName } from '../temporary-folder.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -42,7 +43,7 @@ async function start(t: TestContext): Promise<Subject> {
   })
   const machine = await readMachineInfo({ platform, linux, node })
   const { hugePageSizes } = machine
-  const cgroups = new PodCgroups({ platform, linux, node, hugePageSizes })
+  const cgroups = new PodCgroups({ metrics: new KubeletMetrics(), platform, linux, node, hugePageSizes })
   t.after(async () => {
     await cgroups.removeAll()
     assert.deepEqual(await leftovers(cgroupRoot), [], 'nothing is left')
@@ -122,7 +123,13 @@ test('pod cgroups are created by QoS class with their limits, and accept process
 test('existing pod cgroups are adopted, and changed limits are updated', { skip }, async t => {
   const { cgroups, node, machine, read } = await start(t)
   const path = await cgroups.ensure(guaranteed)
-  const again = new PodCgroups({ platform, linux, node, hugePageSizes: machine.hugePageSizes })
+  const again = new PodCgroups({
+    metrics: new KubeletMetrics(),
+    platform,
+    linux,
+    node,
+    hugePageSizes: machine.hugePageSizes,
+  })
   await again.start(nodeAllocatableLimits(machine, node))
   assert.deepEqual(await again.list(), ['11'])
   const larger = { cpu: '500m', memory: '128Mi' }
@@ -187,7 +194,14 @@ test('with cgroup v2 pod cgroups are created, killed and removed', { skip: noUni
   const cgroupRoot = `/${machineWideName()}`
   const node = kubeletConfiguration({ name: 'n', addresses: [], rootDirectory: '/tmp', cgroupRoot })
   const asVersion2 = { ...linux, machine: { ...linux.machine, cgroupVersion: 2 as const } }
-  const cgroups = new PodCgroups({ platform, linux: asVersion2, node, hugePageSizes: [], unifiedFolder })
+  const cgroups = new PodCgroups({
+    metrics: new KubeletMetrics(),
+    platform,
+    linux: asVersion2,
+    node,
+    hugePageSizes: [],
+    unifiedFolder,
+  })
   t.after(async () => {
     await cgroups.removeAll()
     assert.equal(await exists(join(unifiedFolder, cgroupRoot)), false, 'nothing is left')

@@ -21,6 +21,7 @@ import { hostsFilePath, podLogFolder, terminationMessagePath } from '#/kubelet/p
 import { createTerminationMessageFile, terminationMessage } from '#/kubelet/termination-message.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { busyboxReference } from './test-images.ts'
+import { KubeletMetrics } from '#/kubelet/kubelet-metrics.ts'
 
 const skip = containersMissing
 let place: Place
@@ -52,7 +53,13 @@ async function startPlace(): Promise<Place> {
   })
   await mkdir(join(node.rootDirectory, 'seccomp'), { recursive: true })
   const machine = await readMachineInfo({ platform, linux, node })
-  const cgroups = new PodCgroups({ platform, linux, node, hugePageSizes: machine.hugePageSizes })
+  const cgroups = new PodCgroups({
+    metrics: new KubeletMetrics(),
+    platform,
+    linux,
+    node,
+    hugePageSizes: machine.hugePageSizes,
+  })
   await cgroups.start(nodeAllocatableLimits(machine, node))
   const image = await containerd.runtime.imageStatus(busyboxReference)
   assert.ok(image)

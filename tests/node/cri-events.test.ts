@@ -283,6 +283,8 @@ class ManualClock implements Clock {
     await platform.clock.turn()
   }
 
+  beginWork(): void {}
+
   async sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<void>()

@@ -405,6 +405,7 @@ test('the kube-dns service is created once, follows its address, and a foreign o
     [
       ['dns', 1053, 'UDP'],
       ['dns-tcp', 1053, 'TCP'],
+      ['metrics', 9153, 'TCP'],
     ],
   )
   await assert.rejects(

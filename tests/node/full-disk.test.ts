@@ -1,15 +1,16 @@
 /**
- * A pod fills the disk of the whole cluster: failures report the reason, running pods continue, and
- * everything recovers when the pod is deleted.
+ * A pod fills the disk of the whole cluster: it is evicted. If it is critical and therefore stays, failures report the
+ * reason, running pods continue, and everything recovers when the pod is deleted.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rmdir } from 'node:fs/promises'
+import { mkdtemp, rmdir, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { configMaps, nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { waitUntil } from '../wait-until.ts'
 import { LastingCluster } from './lasting-cluster.ts'
 import { MachineTraces } from './machine-traces.ts'
 import { containersMissing } from './test-containerd.ts'
@@ -24,13 +25,21 @@ test('a full disk', { skip: containersMissing }, async t => {
   const traces = await MachineTraces.of(cluster.folder)
   const before = await traces.now()
   await client.create(configMaps, { metadata: { namespace, name: 'settings' }, data: { color: 'blue' } })
-  await client.create(pods, podOf('early', 'sleep 1000000 & wait'))
+  await client.create(pods, podOf('early', 'sleep 1000000 & wait', critical))
   await cluster.untilReady(['early'])
-  await client.create(
-    pods,
-    podOf('filler', 'while :; do cat /dev/zero >> /data/zeros; sleep 0.1; done', data),
-  )
+  await client.create(pods, podOf('greedy', fill, data))
   const name = await untilUnderPressure(cluster)
+
+  await t.test('the pod that fills the disk is evicted', async () => {
+    const [greedy] = await until(cluster, 'greedy', ({ status }) => status?.phase === 'Failed')
+    const { reason, message = '', conditions = [] } = greedy?.status ?? {}
+    assert.equal(reason, 'Evicted')
+    assert.match(message, /^The node was low on resource: ephemeral-storage\. Threshold quantity: /)
+    const target = conditions.find(({ type }) => type === 'DisruptionTarget')
+    assert.deepEqual([target?.reason, target?.message], ['TerminationByKubelet', message])
+    await untilTold(cluster, 'greedy', ['Evicted'])
+    await client.delete(pods, { namespace, name: 'greedy' })
+  })
 
   await t.test(
     'under disk pressure the kubelet rejects new pods and the scheduler assigns none',
@@ -48,6 +57,8 @@ test('a full disk', { skip: containersMissing }, async t => {
   await t.test(
     'on a full disk a critical pod waits with events for the failed mount and sandbox',
     async () => {
+      await client.create(pods, podOf('filler', fill, { ...critical, ...data }))
+      await untilFull(cluster.folder)
       await client.create(pods, podOf('needed', 'sleep 1000000 & wait', { ...critical, ...settings }))
       const said = await untilTold(cluster, 'needed', ['FailedMount', 'FailedCreatePodSandBox'])
       for (const message of said) assert.match(message, /no space left on device/)
@@ -71,6 +82,7 @@ test('a full disk', { skip: containersMissing }, async t => {
   })
 })
 
+const fill = 'while :; do cat /dev/zero >> /data/zeros; sleep 0.1; done'
 const trap = 'trap "exit 0" TERM'
 const critical: Partial<PodSpec> = {
   priorityClassName: 'system-node-critical',
@@ -101,6 +113,10 @@ async function clusterOnSmallDisk(t: TestContext): Promise<LastingCluster> {
       await rmdir(folder)
     })
   }
+}
+
+async function untilFull(folder: string): Promise<void> {
+  await waitUntil(async () => (await statfs(folder)).bavail === 0)
 }
 
 /** Resolves with the name of the node. */

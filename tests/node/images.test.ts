@@ -10,6 +10,8 @@ import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { busyboxReference, testImage, textFile } from './test-images.ts'
 import { registryMissing, registryUser, TestRegistry } from './test-registry.ts'
+import { KubeletMetrics } from '#/kubelet/kubelet-metrics.ts'
+import { PodStartupLatency } from '#/kubelet/pod-startup-latency.ts'
 
 const reason = containersMissing || registryMissing
 if (reason) test('images', { skip: reason })
@@ -114,7 +116,10 @@ function kubelet(
   minimumAgeMs = 120_000,
 ) {
   const messages: string[] = []
+  const metrics = new KubeletMetrics()
   const images = new Images({
+    metrics,
+    startup: new PodStartupLatency(node.platform.clock, metrics.pods),
     platform: node.platform,
     runtime: node.runtime,
     objects: { secret: async (namespace, name) => secretOf(namespace, name, users[name]) },

@@ -7,8 +7,11 @@ import { execFile } from 'node:child_process'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import type { TestContext } from 'node:test'
+import { Exec, KubeConfig, type V1Status } from '@kubernetes/client-node'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import { clientOf, type Client } from '#/client/client.ts'
@@ -135,6 +138,28 @@ export class LastingCluster {
       fieldSelector: `involvedObject.name=${name}`,
     })
     return items.map(({ reason, message }) => `${reason}: ${message}`)
+  }
+
+  /** Runs a command in the container `main` and resolves when it has succeeded. */
+  async exec(name: string, command: string[]): Promise<void> {
+    const config = new KubeConfig()
+    config.loadFromFile(join(this.folder, 'admin.conf'))
+    const status = Promise.withResolvers<V1Status>()
+    const output = new PassThrough().resume()
+    const run = [namespace, name, 'main', command, output, output, null, false, status.resolve] as const
+    // The client rejects with the `ErrorEvent` of the WebSocket.
+    const socket = await new Exec(config).exec(...run).catch(({ message }: { readonly message: string }) => {
+      throw new Error(message)
+    })
+    socket.addEventListener('close', () => status.resolve({ status: 'closed' }))
+    const ended = await status.promise
+    if (ended.status !== 'Success') throw new Error(`exec in ${name}: ${JSON.stringify(ended)}`)
+  }
+
+  async log(name: string): Promise<string> {
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/log`
+    const response = await this.client.raw({ method: 'GET', path })
+    return text(response.bytes())
   }
 
   async #disconnect(): Promise<void> {

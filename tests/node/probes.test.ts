@@ -10,6 +10,7 @@ import type { Probe } from '#/api/generated/core/v1.ts'
 import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { Probes } from '#/kubelet/probes.ts'
 import { connectHttp, loadGrpc, nodePlatform } from '#/platform/node.ts'
+import { KubeletMetrics } from '#/kubelet/kubelet-metrics.ts'
 import { testCertificates } from '../http/test-certificates.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -22,6 +23,7 @@ async function ask(
   const { promise, resolve } = Promise.withResolvers<string>()
   const events: string[] = []
   using probes = new Probes({
+    metrics: new KubeletMetrics().probes,
     platform,
     runtime: { execSync: () => assert.fail('nothing is run') },
     connectHttp,

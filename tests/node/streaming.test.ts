@@ -140,10 +140,10 @@ describe('real containers', { skip }, async () => {
     assert.ok(summary.node.memory.workingSetBytes > main.memory.workingSetBytes)
     assert.ok(summary.node.cpu.usageNanoCores !== undefined)
     const figure =
-      /^container_memory_working_set_bytes\{container="main",namespace="default",pod="web"\} (\d+) \d+$/m
+      /^container_memory_working_set_bytes\{container="main",namespace="default",pod="web"\} (\S+) \d+$/m
     assert.ok(Number(figure.exec(await get('/metrics/resource'))?.[1]) > 0)
-    assert.match(await get('/metrics/cadvisor'), /^machine_cpu_cores \d+$/m)
-    assert.match(await get('/metrics'), /^kubelet_running_pods \d+$/m)
+    assert.match(await get('/metrics/cadvisor'), /^machine_cpu_cores\{boot_id=.*\} \d+$/m)
+    assert.match(await get('/metrics'), /^kubelet_http_requests_total\{.*path="metrics\/cadvisor".*\} 1$/m)
     const running = JSON.parse(await get('/runningpods/')) as { readonly items: readonly Pod[] }
     assert.ok(running.items.some(({ metadata }) => metadata.name === 'web'))
   })

@@ -10,6 +10,7 @@ import { configMaps } from '#/api/generated/core/v1-resources.ts'
 import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { PodVolumes } from '#/kubelet/volumes.ts'
 import { containerWith, needsRoot, startTestVolumes, type TestVolumes } from './test-volumes.ts'
+import { KubeletMetrics } from '#/kubelet/kubelet-metrics.ts'
 
 async function preparedPod(
   setup: TestVolumes,
@@ -186,7 +187,15 @@ test('a host path behind a symbolic link is mounted', { skip: needsRoot }, async
   await symlink('real', join(setup.folder, 'link'))
   const node = { ...setup.node, folder: join(setup.folder, 'link') }
   const make = (): PodVolumes =>
-    new PodVolumes({ platform, linux, client, node, objects, allocatable: () => ({}) })
+    new PodVolumes({
+      metrics: new KubeletMetrics(),
+      platform,
+      linux,
+      client,
+      node,
+      objects,
+      allocatable: () => ({}),
+    })
   const memory = { name: 'v', emptyDir: { medium: 'Memory' } }
   const pod = await setup.createPod({ containers: [containerWith('v')], volumes: [memory] })
   await make().mount(pod, signal)

@@ -67,7 +67,12 @@ export class TestContainerd implements AsyncDisposable {
       connectHttp,
       cni: { binFolder: cniBinFolder, configFolder },
     }
-    const containerd = await PrivateContainerd.start({ ...options, folder: join(folder, 'containerd') })
+    const launcher = ['sh', '-c', waitWhileHeld, join(folder, holdName)]
+    const containerd = await PrivateContainerd.start({
+      ...options,
+      folder: join(folder, 'containerd'),
+      launcher,
+    })
     const cgroupParent = `/${machineWideName()}`
     const test = new TestContainerd({ folder, platform, linux, containerd, connectGrpc, cgroupParent })
     try {
@@ -77,6 +82,18 @@ export class TestContainerd implements AsyncDisposable {
     } catch (error) {
       await test[Symbol.asyncDispose]()
       throw error
+    }
+  }
+
+  /** Kills containerd, and keeps it down while `action` runs. Resolves when the next process may start. */
+  async whileDown(action: () => Promise<void>): Promise<void> {
+    const holdPath = join(this.folder, holdName)
+    await writeFile(holdPath, '')
+    try {
+      process.kill(this.containerd.pid!, 'SIGKILL')
+      await action()
+    } finally {
+      await rm(holdPath)
     }
   }
 
@@ -119,6 +136,10 @@ export class TestContainerd implements AsyncDisposable {
 }
 
 let started = 0
+
+/** While this file exists, no containerd starts. */
+const holdName = 'hold'
+const waitWhileHeld = 'while test -e "$0"; do sleep 0.02; done; exec "$@"'
 
 function reasonForNone(): string | false {
   if (process.getuid?.() !== 0) return 'containers need root'

@@ -30,7 +30,11 @@ export class TestNode {
   #stopping = new AbortController()
   #running: Promise<void>
 
-  private constructor(containerd: TestContainerd, api: TestApiServer) {
+  private constructor(
+    containerd: TestContainerd,
+    api: TestApiServer,
+    settings: Partial<KubeletConfiguration>,
+  ) {
     this.containerd = containerd
     this.api = api
     this.client = api.client
@@ -39,6 +43,7 @@ export class TestNode {
       addresses: ['127.0.0.1'],
       rootDirectory: join(containerd.folder, 'node'),
       cgroupRoot: containerd.cgroupParent,
+      ...settings,
     })
     const level = process.env['K8TS_TEST_LOG'] === 'info' ? 'info' : 'error'
     this.platform = nodePlatform({ log: { level, format: 'text' } })
@@ -46,10 +51,13 @@ export class TestNode {
     this.#running = this.kubelet.run(this.#stopping.signal)
   }
 
-  static async start(t: Pick<TestContext, 'after'>): Promise<TestNode> {
+  static async start(
+    t: Pick<TestContext, 'after'>,
+    settings: Partial<KubeletConfiguration> = {},
+  ): Promise<TestNode> {
     const containerd = await TestContainerd.start()
     const api = await startTestApiServer(t)
-    const node = new TestNode(containerd, api)
+    const node = new TestNode(containerd, api, settings)
     t.after(async () => {
       await node.stopKubelet()
       await containerd[Symbol.asyncDispose]()

@@ -17,6 +17,7 @@ import { PodVolumes } from '#/kubelet/volumes.ts'
 import type { Linux } from '#/platform/linux.ts'
 import { nodeLinux, nodePlatform, type Platform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
+import { KubeletMetrics } from '#/kubelet/kubelet-metrics.ts'
 
 export interface TestVolumes {
   readonly platform: Platform
@@ -67,7 +68,15 @@ export async function startTestVolumes(t: TestContext): Promise<TestVolumes> {
   const running = objects.run(stopping.signal)
   const allocatable = { 'memory': '64Mi', 'cpu': '2', 'ephemeral-storage': '1Gi' }
   const restarted = (): PodVolumes =>
-    new PodVolumes({ platform, linux, client: nodeClient, node, objects, allocatable: () => allocatable })
+    new PodVolumes({
+      metrics: new KubeletMetrics(),
+      platform,
+      linux,
+      client: nodeClient,
+      node,
+      objects,
+      allocatable: () => allocatable,
+    })
   const mounts = async (): Promise<readonly string[]> => {
     const paths = (await linux.mounts.list()).map(({ path }) => path)
     return paths.filter(path => path.startsWith(`${root}/`)).map(path => path.slice(root.length + 1))

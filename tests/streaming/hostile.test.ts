@@ -136,15 +136,19 @@ describe('hostile', async () => {
   })
 
   test('exec clients that disconnect at any moment leave no connection and no file descriptor', async () => {
+    // One pod for each round, because the sessions of a pod are bounded.
+    const names = ['web-0', 'web-1', 'web-2', 'web-3']
+    for (const name of names) await node.run(name, [{ name: 'main', command: ['sleep', 'infinity'] }])
     const before = (await readdir('/proc/self/fd')).length
-    const come = async (number: number): Promise<void> => {
-      const { socket } = await ask(cluster, { port: api, line: exec, headers: webSocket, identity })
+    const come = async (name: string, number: number): Promise<void> => {
+      const line = exec.replace('/web/', `/${name}/`)
+      const { socket } = await ask(cluster, { port: api, line, headers: webSocket, identity })
       for (let turn = 0; turn < number % 7; turn++) await nextTurn()
       if (number % 2 === 0) socket.write(clientFrame(Buffer.of(0, 1, 2, 3)))
       socket.destroy()
     }
-    for (let round = 0; round < 4; round++) {
-      await Promise.all(Array.from({ length: 25 }, (_, number) => come(number)))
+    for (const name of names) {
+      await Promise.all(Array.from({ length: 25 }, (_, number) => come(name, number)))
     }
     await waitUntil(isQuiet)
     const isBack = async (): Promise<boolean> => (await readdir('/proc/self/fd')).length <= before + 5

@@ -41,10 +41,10 @@ export interface Outcome {
 }
 
 export class Kubectl {
-  readonly #server: PodServer
+  readonly #server: Pick<PodServer, 'kubeconfig'>
   readonly #transport: KubectlTransport
 
-  constructor(server: PodServer, transport: KubectlTransport) {
+  constructor(server: Pick<PodServer, 'kubeconfig'>, transport: KubectlTransport) {
     this.#server = server
     this.#transport = transport
   }

@@ -29,6 +29,8 @@ interface RunningPod {
 }
 
 export class RuntimeNode implements KubeletView, AsyncDisposable {
+  /** The answer to checks of sandboxes. */
+  isResponding = true
   readonly #options: RuntimeNodeOptions
   readonly #pods = new Map<string, RunningPod>()
   readonly #listeners = new Map<string, Set<() => void>>()
@@ -58,10 +60,18 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
     return this.#pods.get(uid)?.sandboxId
   }
 
+  async isSandboxResponding(): Promise<boolean> {
+    return this.isResponding
+  }
+
   onPodChange(uid: string, callback: () => void): () => void {
     const listeners = this.#listeners.get(uid) ?? new Set()
     this.#listeners.set(uid, listeners.add(callback))
     return () => listeners.delete(callback)
+  }
+
+  async claimUsage(): Promise<readonly []> {
+    return []
   }
 
   problem(): string | undefined {

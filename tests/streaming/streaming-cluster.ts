@@ -19,7 +19,8 @@ import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/c
 import { administrator, nodeIdentity, userOf } from '#/kubeadm/identities.ts'
 import { ensureKubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
-import { kubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
+import { KubeletMetrics } from '#/kubelet/kubelet-metrics.ts'
 import { KubeletServer } from '#/kubelet/server.ts'
 import { connectHttp, nodeCrypto, nodeLinux, nodePlatform, processUsage, serveHttp } from '#/platform/node.ts'
 import type { HttpLimits } from '#/platform/http.ts'
@@ -27,6 +28,7 @@ import { MemoryStore } from '#/store/memory.ts'
 import { RuntimeNode } from './runtime-node.ts'
 
 export interface StreamingClusterOptions {
+  readonly settings?: Partial<KubeletConfiguration>
   /** Simulated when absent. */
   readonly runtime?: ContainerRuntime
   readonly image?: string
@@ -165,6 +167,7 @@ async function startBack(
     rootDirectory: join(folder, 'node'),
     cgroupRoot: '/',
     kubeletPort: 0,
+    ...options.settings,
   })
   await platform.files.makeFolder(settings.rootDirectory)
   const runtime = options.runtime ?? stack.use(simulatedRuntime())
@@ -185,6 +188,7 @@ async function startBack(
     runtime,
     node: settings,
     view: node,
+    metrics: new KubeletMetrics(),
     tls: { ...server, clientCa: ca.cert },
     usage: processUsage,
     ...(limits && { limits }),

@@ -25,7 +25,8 @@ test('the log of a background cluster is rotated when it is full', async t => {
   folder = join(await temporaryFolder(t), 'data')
   const path = join(folder, 'k8ts.log')
   const said = await k8ts('up', '--detach', '--simulated-nodes=1', '--store=memory', '--port=0', '-v=4')
-  assert.match(said, /^ready in .*\nrunning in the background as process \d+, log: (.*)\n$/m)
+  assert.match(said, /^ready in /m)
+  assert.match(said, /^running in the background as process \d+, log: /m)
   assert.ok(said.endsWith(`log: ${path}\n`), said)
 
   await appendFile(path, `${'x'.repeat(sizeBytesMax - 100)}\nthe last line of the first file\n`)

@@ -26,6 +26,14 @@ test('an invalid flag is rejected in one line with code 2 before the start', asy
   check('--authorization-mode RBAC,Magic', /authorization-mode "Magic" is not a valid mode: use /)
   check('--authorization-config @missing', '--authorization-config @missing: no such file')
   check('--token-auth-file @tokens', /--token-auth-file .*: record 1 must have at least 3 columns/)
+  const policy = 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{ level: Metadata }]\n'
+  await writeFile(join(folder, 'policy'), policy)
+  for (const path of ['/proc/none/audit.log', '@tokens/audit.log', folder]) {
+    check(
+      `--audit-policy-file @policy --audit-log-path ${path}`,
+      /^k8ts up: --audit-log-path .*: cannot be written: E/,
+    )
+  }
   check('--anonymous-auth=maybe', '--anonymous-auth maybe: must be true or false')
 })
 

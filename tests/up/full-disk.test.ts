@@ -56,7 +56,7 @@ test('at --quota-backend-bytes objects can be deleted, also after a restart', as
   const { answer } = await fillStore(first)
   checkSpaceExceeded(answer)
   await checkAlarm(first)
-  assert.match((await first.ask('/metrics')).text, /^etcd_server_quota_backend_bytes 3000000$/m)
+  assert.match((await first.ask('/metrics')).text, /^etcd_server_quota_backend_bytes 3e\+06$/m)
   await stop(first, 'SIGTERM')
   const second = await up(t, folder, '--quota-backend-bytes 3000000')
   checkSpaceExceeded(await post(second, configMaps, configMapOf('more')))
@@ -65,6 +65,16 @@ test('at --quota-backend-bytes objects can be deleted, also after a restart', as
   const third = await up(t, folder, '--quota-backend-bytes 0')
   assert.equal((await post(third, configMaps, configMapOf('more'))).status, 201)
   await stop(third, 'SIGTERM')
+})
+
+test('the memory store has a quota, too', async t => {
+  const server = await up(t, await temporaryFolder(t), '--store memory --quota-backend-bytes 3000000')
+  const { answer } = await fillStore(server)
+  checkSpaceExceeded(answer)
+  await checkAlarm(server)
+  assert.match((await server.ask('/metrics')).text, /^etcd_server_quota_backend_bytes 3e\+06$/m)
+  assert.equal((await server.ask(`${configMaps}/filler-0`, { method: 'DELETE' })).status, 200)
+  await stop(server, 'SIGTERM')
 })
 
 function statusOf(folder: string) {

@@ -10,10 +10,13 @@ import { fileURLToPath } from 'node:url'
 
 export const script: string = fileURLToPath(new URL('../../k8ts', import.meta.url))
 
-export interface Running {
+export interface Running extends AdminClient {
   readonly child: ChildProcess
   /** Output of both streams so far. */
   readonly output: () => string
+}
+
+export interface AdminClient {
   readonly url: URL
   readonly open: (path: string, options?: RequestOptions, body?: string) => Promise<IncomingMessage>
   readonly ask: (path: string, options?: RequestOptions, body?: string) => Promise<Answered>
@@ -51,6 +54,11 @@ export async function up(
     })
     child.once('exit', () => reject(new Error(`it ended before it was ready: ${output}`)))
   })
+  return { child, output: () => output, ...(await adminClient(folder)) }
+}
+
+/** Authenticated with the kubeconfig of the cluster in this folder. */
+export async function adminClient(folder: string): Promise<AdminClient> {
   const kubeconfig = await readFile(join(folder, 'admin.conf'), 'utf8')
   const field = (name: string): string => new RegExp(`${name}: (\\S+)`).exec(kubeconfig)![1]!
   const pem = (name: string): string => Buffer.from(field(name), 'base64').toString()
@@ -73,13 +81,17 @@ export async function up(
     const options = { ...nobody, method: 'POST', headers: { ...json, ...headers } }
     return ask(path, options, JSON.stringify(body))
   }
-  return { child, output: () => output, url, open, ask, askAs }
+  return { url, open, ask, askAs }
 }
 
 const json = { 'content-type': 'application/json' }
 
 /** Authenticated as the administrator. */
-export async function post({ ask }: Running, path: string, body: unknown): Promise<Answered> {
+export async function post(
+  { ask }: Pick<AdminClient, 'ask'>,
+  path: string,
+  body: unknown,
+): Promise<Answered> {
   return ask(path, { method: 'POST', headers: json }, JSON.stringify(body))
 }
 

@@ -398,13 +398,13 @@ test('metrics count webhook calls', async t => {
       .filter(line => line.startsWith(`apiserver_admission_webhook_${name}`))
       .map(line => line.replace('apiserver_admission_webhook_', ''))
   assert.deepEqual(shown('request_total'), [
-    'request_total{name="open.example.com",type="admit",operation="CREATE",code="503",rejected="false"} 2',
-    'request_total{name="a.example.com",type="validating",operation="CREATE",code="200",rejected="false"} 1',
-    'request_total{name="a.example.com",type="validating",operation="CREATE",code="409",rejected="true"} 1',
+    'request_total{code="503",name="open.example.com",operation="CREATE",rejected="false",type="admit"} 2',
+    'request_total{code="200",name="a.example.com",operation="CREATE",rejected="false",type="validating"} 1',
+    'request_total{code="409",name="a.example.com",operation="CREATE",rejected="true",type="validating"} 1',
   ])
   assert.deepEqual(shown('rejection_count'), [
-    'rejection_count{name="a.example.com",type="validating",operation="CREATE",error_type="no_error",' +
-      'rejection_code="409"} 1',
+    'rejection_count{error_type="no_error",name="a.example.com",operation="CREATE",rejection_code="409",' +
+      'type="validating"} 1',
   ])
   assert.deepEqual(shown('fail_open_count'), ['fail_open_count{name="open.example.com",type="admit"} 2'])
   assert.equal(shown('admission_duration_seconds_count').length, 3)

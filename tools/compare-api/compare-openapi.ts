@@ -16,10 +16,25 @@ export function compareOpenApi(
   theirs: Json,
   { isWhole }: { readonly isWhole: boolean },
 ): readonly Difference[] {
-  const [mine, others] = [normalize(ours), normalize(theirs)]
+  const others = normalize(theirs)
+  const mine = normalize(hasEnums(theirs) ? ours : withoutEnums(ours))
   return compareValues(mine, others).filter(
     ({ place, ours }) => isWhole || ours !== undefined || !/^\/(?:paths|definitions)\//.test(place),
   )
+}
+
+/** The documents in a checkout of Kubernetes have no enumerations, those of a server have. */
+function hasEnums(document: Json): boolean {
+  return JSON.stringify(document).includes('"enum":[')
+}
+
+function withoutEnums(document: Json): Json {
+  return JSON.parse(JSON.stringify(document), (key, value: unknown) => {
+    if (key === 'enum' && Array.isArray(value)) return undefined
+    return key === 'description' && typeof value === 'string'
+      ? value.replace(/\n\nPossible enum values:\n[^]*/, '')
+      : value
+  }) as Json
 }
 
 function normalize(document: Json): unknown {
@@ -29,8 +44,7 @@ function normalize(document: Json): unknown {
 
 /**
  * Normalizes a document: shared parameters, which are named by a hash, are inlined; the order of `required`
- * is ignored; CBOR, an experiment of 1.36, is removed; and a reference wrapped to carry a default is
- * unwrapped.
+ * is ignored; and CBOR, an experiment of 1.36, is removed.
  */
 function walk(value: unknown, parameters: Json): unknown {
   if (Array.isArray(value)) {
@@ -38,14 +52,12 @@ function walk(value: unknown, parameters: Json): unknown {
     return kept.map(each => walk(each, parameters))
   }
   if (typeof value !== 'object' || value === null) return value
-  const { $ref, allOf, ...rest } = value as Json
+  const { $ref } = value as Json
   if (typeof $ref === 'string' && $ref.startsWith('#/parameters/')) {
     return { isShared: true, ...(parameters[$ref.slice('#/parameters/'.length)] as Json) }
   }
-  const target = Array.isArray(allOf) && allOf.length === 1 ? (allOf[0] as Json) : undefined
-  const entries = Object.entries({ ...rest, ...(typeof $ref === 'string' && { $ref }), ...target })
   return Object.fromEntries(
-    entries
+    Object.entries(value)
       .filter(([key]) => !isCbor(key))
       .map(([key, each]) => [
         key,

@@ -12,7 +12,11 @@ export function served(which: 'all' | 'default'): Get {
   const scheme = new Scheme(which === 'all' ? builtinResources() : defaultResources())
   const build = { version: '0.0.0' }
   const discovery = new Discovery(scheme, { build, serverAddress: '10.0.0.1:6443' })
-  const openApi = new OpenApi(scheme, { build, clock: { turn: () => Promise.resolve() } })
+  const openApi = new OpenApi(scheme, {
+    build,
+    clock: { turn: () => Promise.resolve() },
+    isIssuerServed: () => true,
+  })
   return async (path, accept) => {
     const request = requestFor(path, accept)
     const context = { request, info: { isResource: false, verb: 'get', path } as const, receivedMs: 0 }

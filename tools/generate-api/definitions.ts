@@ -21,12 +21,15 @@ export interface DefinitionField {
   readonly required: boolean
   readonly type: Type
   readonly merging?: Merging
-  /** Default of a list map key. */
-  readonly default?: string
+  readonly default?: string | number | boolean
+  /** Extensions of OpenAPI without effect. */
+  readonly extensions?: Readonly<Record<string, string>>
 }
 
 export type Type =
   | { readonly of: 'scalar'; readonly name: Scalar }
+  /** A string; the name is that of the enumeration, `core.RestartPolicy`. */
+  | { readonly of: 'enum'; readonly name: string }
   | { readonly of: 'definition'; readonly name: string; readonly granular?: boolean }
   | { readonly of: 'list'; readonly items: Type }
   | { readonly of: 'map'; readonly values: Type; readonly atomic?: boolean }

@@ -2,27 +2,35 @@
  * Writes the definitions in the notation of `src/api/definitions.ts`, and their documentation in a separate
  * file.
  */
+import type { Enums } from './apply-overlay.ts'
 import type { Definition, DefinitionField, Definitions, Type } from './definitions.ts'
 
 export interface EmittedDefinitions {
   readonly definitions: Definitions
+  readonly enums: Enums
   /** The accepted versions of kinds, where they differ from those of their group. */
   readonly kinds: Readonly<Record<string, readonly string[]>>
 }
 
 /** The definitions by name, with unions in OpenAPI notation. */
-export function emitDefinitions({ definitions, kinds }: EmittedDefinitions): string {
+export function emitDefinitions({ definitions, enums, kinds }: EmittedDefinitions): string {
   const notations: Record<string, string> = {}
   const unions: Record<string, unknown> = {}
+  const extensions: Record<string, unknown> = {}
   for (const definition of definitions.values()) {
     notations[definition.name] = writeDefinition(definition)
+    for (const field of definition.fields) {
+      if (field.extensions) extensions[`${definition.name}.${field.name}`] = field.extensions
+    }
     if (definition.union) {
       const { discriminator, fields } = definition.union
       const by = { 'fields-to-discriminateBy': fields }
       unions[definition.name] = discriminator === undefined ? by : { discriminator, ...by }
     }
   }
-  return `${JSON.stringify({ definitions: notations, kinds, unions }, undefined, 1)}\n`
+  const values = Object.fromEntries(enums)
+  const content = { definitions: notations, enums: values, extensions, kinds, unions }
+  return `${JSON.stringify(content, undefined, 1)}\n`
 }
 
 /** Every text once, with references from definitions (`core.v1.Pod`) and fields (`core.v1.Pod.spec`). */
@@ -60,6 +68,7 @@ function writeType(field: DefinitionField, type: Type, owner: string): string {
   }
   if (type.of === 'map') return `${writeType(field, type.values, owner)}{${type.atomic ? 'atomic' : ''}}`
   if (type.of === 'scalar') return type.name
+  if (type.of === 'enum') return `string(${type.name})`
   const name = type.name.startsWith(owner) ? type.name.slice(owner.length - 1) : type.name
   return type.granular ? `${name}+` : name
 }

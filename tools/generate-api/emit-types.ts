@@ -97,6 +97,7 @@ function emitType(type: Type, scope: Scope): string {
     return `readonly ${items.includes(' ') ? `(${items})` : items}[]`
   }
   if (type.of === 'map') return `Readonly<Record<string, ${emitType(type.values, scope)}>>`
+  if (type.of === 'enum') return 'string'
   if (type.of === 'definition') return openTypes[type.name] ?? emitReference(type.name, scope)
   if (type.name === 'int64') scope.imports.set('#/api/text/int64.ts', '{ Int64 }')
   return scalarTypes[type.name]

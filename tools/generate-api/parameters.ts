@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { withLineBreaks } from './with-line-breaks.ts'
 
 export interface Parameter {
   readonly type: 'boolean' | 'integer' | 'string'
@@ -71,7 +72,15 @@ function withoutCommon({ common = {}, ...others }: ParameterGroups): ParameterGr
       ),
     ),
   ])
-  return { common, ...(Object.fromEntries(own) as ParameterGroups) }
+  const restored = Object.entries(common).map(([name, { type, documentation }]) => [
+    name,
+    { type, documentation: withLineBreaks(documentation) },
+  ])
+  // The options of subresources have no line breaks.
+  return {
+    common: Object.fromEntries(restored) as Parameters,
+    ...(Object.fromEntries(own) as ParameterGroups),
+  }
 }
 
 const entities: Readonly<Record<string, string>> = { quot: '"', amp: '&', lt: '<', gt: '>' }

@@ -81,6 +81,7 @@ function buildRow(
     ...(facts.categories && { categories: facts.categories }),
     subresources: buildSubresources(requests, { group, version, kind }, { names, facts }),
     storage: facts.storedAs,
+    ...(facts.hashedVersion !== undefined && { hashedVersion: facts.hashedVersion }),
     enabledByDefault: isStableVersion(version),
   }
 }

@@ -12,6 +12,8 @@ export interface Attack {
   readonly prepare?: (target: Target, scale: number) => Promise<void>
   /** Resolves with what the attacker saw. */
   readonly run: (target: Target, scale: number) => Promise<string>
+  /** Deletes what was created, which other clients must not notice, either. */
+  readonly cleanUp?: (target: Target) => Promise<unknown>
 }
 
 const configMaps = '/api/v1/namespaces/default/configmaps'
@@ -36,11 +38,13 @@ export const attacks: Readonly<Record<string, Attack>> = {
     about: '30 clients list 50,000 ConfigMaps with a label selector that matches all',
     prepare: (target, scale) => createConfigMaps(target, 50_000 * scale),
     run: target => list(target, { path: `${configMaps}?labelSelector=load` }),
+    cleanUp: deleteConfigMaps,
   },
   'yaml-lists': {
     about: '30 clients list 50,000 ConfigMaps as YAML',
     prepare: (target, scale) => createConfigMaps(target, 50_000 * scale),
     run: target => list(target, { path: configMaps, accept: 'application/yaml' }),
+    cleanUp: deleteConfigMaps,
   },
   'large-objects': {
     about: 'ConfigMaps of a megabyte, twice as many as the heap of 600 MB holds',
@@ -52,6 +56,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
         return session.ask({ method: 'POST', path: configMaps, body })
       })
     },
+    cleanUp: deleteConfigMaps,
   },
   'large-requests': {
     about: '20 clients create pods of 3 MiB with 30,000 variables, as a dry run',
@@ -80,6 +85,12 @@ async function createConfigMaps(target: Target, count: number): Promise<void> {
   await repeat(target, { count, clients: 32 }, (session, number) => {
     const metadata = { name: `load-${number}`, labels: { load: 'yes', shard: String(number % 1_000) } }
     return session.ask({ method: 'POST', path: configMaps, body: JSON.stringify({ metadata, data }) })
+  })
+}
+
+function deleteConfigMaps(target: Target): Promise<string> {
+  return repeat(target, { count: 1, clients: 1 }, session => {
+    return session.ask({ method: 'DELETE', path: configMaps })
   })
 }
 

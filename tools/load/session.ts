@@ -1,5 +1,6 @@
 /** An HTTP/2 connection to the API server. */
 import { connect, type ClientHttp2Session } from 'node:http2'
+import { text } from 'node:stream/consumers'
 import type { Target } from '../../bench/api/load.ts'
 
 export interface Answer {
@@ -47,6 +48,11 @@ export class Session implements Disposable {
     )
     stream.end(body)
     return promise
+  }
+
+  /** Body of a GET. */
+  text(path: string): Promise<string> {
+    return text(this.#session.request({ ':path': path }))
   }
 
   [Symbol.dispose](): void {

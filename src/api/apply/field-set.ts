@@ -40,11 +40,6 @@ export class FieldSetBuilder {
     this.#nodes.set(element, before === undefined ? node : uniteNodes(before, node))
   }
 
-  /** Number of different elements. */
-  get size(): number {
-    return this.#nodes?.size ?? 0
-  }
-
   build(): FieldSet {
     return this.#nodes === undefined ? emptySet : { nodes: this.#nodes }
   }

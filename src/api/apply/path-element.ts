@@ -93,8 +93,12 @@ export function sortElements(elements: Iterable<PathElement>): PathElement[] {
   const list = [...elements]
   if (list.length < 2) return list
   if (list.every(element => element.startsWith('f:'))) return sortInPlace(list, compareText)
-  return sortInPlace(list.map(sortable), compareSortable).map(each => each.element)
+  // The elements of a long list would evict all others from the cache.
+  const keyed = list.map(list.length > longListMin ? makeSortable : sortable)
+  return sortInPlace(keyed, compareSortable).map(each => each.element)
 }
+
+const longListMin = 1_000
 
 /** Up to this number of elements, an insertion sort is faster: the one of arrays allocates memory. */
 const insertionSortMax = 10
@@ -220,11 +224,14 @@ function sortable(element: PathElement): Sortable {
   if (isPlainValue(element)) return { element, rank: valueRank, parts: [element.slice(3, -1)] }
   const known = sortables.get(element)
   if (known !== undefined) return known
-  const rank = ranks.indexOf(element.charAt(0))
-  const made: Sortable = { element, rank, parts: sortableParts(element) }
+  const made = makeSortable(element)
   if (sortables.size >= sortablesMax) sortables.clear()
   if (element.length <= sortableCharactersMax) sortables.set(element, made)
   return made
+}
+
+function makeSortable(element: PathElement): Sortable {
+  return { element, rank: ranks.indexOf(element.charAt(0)), parts: sortableParts(element) }
 }
 
 /** True for text in a set that needs no parsing, nor caching: most values of a set are in one object only. */

@@ -79,7 +79,9 @@ export function emptyObject(schema: Schema): JsonObject {
   for (const [name, field] of schema.fields) {
     const { type } = field.schema
     if (type === 'struct' && isEmptyStruct(field.default)) setValue(object, name, emptyObject(field.schema))
-    else if ((type === 'list' || type === 'map') && field.required) setValue(object, name, null)
+    else if ((type === 'list' || type === 'map') && field.required && !field.omitEmpty) {
+      setValue(object, name, null)
+    }
   }
   return object
 }

@@ -1,7 +1,7 @@
 /** The field set of a value: the fields that applying or adding it takes ownership of. */
 import type { JsonValue } from '../text/json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
-import { emptySet, FieldSetBuilder, isEmpty, type FieldSet } from './field-set.ts'
+import { emptySet, FieldSetBuilder, type FieldSet } from './field-set.ts'
 import { fieldElement, type PathElement } from './path-element.ts'
 import {
   asList,
@@ -52,14 +52,12 @@ function fieldSetsOf(isMember: (schema: Schema, key: string, value: JsonValue) =
   /** List items with duplicate keys are owned together as a whole. */
   const fieldsOfList = (schema: ListSchema, list: readonly JsonValue[], depth: number): FieldSet => {
     const elements = itemElements(schema, list)
+    const repeated = new Set(elements).size === elements.length ? none : repeatedIn(elements)
     const builder = new FieldSetBuilder()
-    for (const element of elements) builder.add(element, true, emptySet)
-    const repeated = builder.size === elements.length ? none : repeatedIn(elements)
-    for (let index = 0; index < elements.length; index++) {
-      const element = elements[index]!
-      if (repeated.has(element)) continue
-      const children = fieldsOf(schema.items, list[index] ?? null, depth + 1)
-      if (!isEmpty(children)) builder.add(element, true, children)
+    for (const [index, element] of elements.entries()) {
+      const isWhole = repeated.has(element)
+      const children = isWhole ? emptySet : fieldsOf(schema.items, list[index] ?? null, depth + 1)
+      builder.add(element, true, children)
     }
     return builder.build()
   }

@@ -11,9 +11,11 @@ import type {
 } from '../generated/apiextensions/v1.ts'
 import type { KindRules, ScalePaths, VersionConversion } from '../kind-rules.ts'
 import { jsonOf, type KubernetesObject } from '../metadata.ts'
+import { checkBuiltInFinalizerName, checkFinalizerName } from '../names.ts'
 import type { Resource, Scope, Subresource, Verb } from '../resource.ts'
 import type { JsonObject } from '../text/json-object.ts'
 import type { JsonValue } from '../text/json-value.ts'
+import { quote } from '../text/quote.ts'
 import { compileJsonPath } from '../text/json-path-query.ts'
 import { isTerminating } from './definition-status.ts'
 import { compileEmbeddedCheck } from './embedded-resources.ts'
@@ -104,6 +106,22 @@ function subresourcesOf(
   return found
 }
 
+/** Finalizers of custom resources need not be qualified; new ones that are not get a warning. */
+function warningsForFinalizers({ metadata }: KubernetesObject, old: KubernetesObject | undefined): string[] {
+  const { finalizers } = metadata
+  if (finalizers === undefined || finalizers === old?.metadata.finalizers) return []
+  const known = new Set(old?.metadata.finalizers)
+  const added = [...new Set(finalizers)].filter(finalizer => !known.has(finalizer)).sort()
+  return added.flatMap(finalizer => {
+    const head = `metadata.finalizers: ${quote(finalizer)}`
+    const warnings = checkFinalizerName(finalizer).map(message => `${head}: ${message}`)
+    if (checkBuiltInFinalizerName(finalizer).length === 0) return warnings
+    const path = finalizer.includes('.') ? ' including a path (/)' : ''
+    const advice = `prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other`
+    return [...warnings, `${head}: ${advice} finalizer writers`]
+  })
+}
+
 function rulesOf(options: CustomResourceOptions, schema: VersionSchema): KindRules {
   const { version, conversion, validateExpressions } = options
   const validate = compileValidation(schema.authored, validateExpressions)
@@ -115,6 +133,7 @@ function rulesOf(options: CustomResourceOptions, schema: VersionSchema): KindRul
     validate: object => validate(object, undefined),
     validateUpdate: validate,
     validateStatusUpdate: validate,
+    warnings: warningsForFinalizers,
     selectableFields: selectableFieldsOf(version),
     ...(version.subresources?.scale && { scale: scalePathsOf(version.subresources.scale) }),
     ...(version.deprecated && {

@@ -2,7 +2,7 @@
 import { nameColumn, nameOf, translateTimestampSince } from '../columns.ts'
 import type { CustomResourceColumnDefinition } from '../generated/apiextensions/v1.ts'
 import { jsonOf } from '../metadata.ts'
-import type { Column, KindColumns } from '../table-columns.ts'
+import type { Cell, Column, KindColumns } from '../table-columns.ts'
 import { compileJsonPath, JsonPathError, type JsonPathQuery } from '../text/json-path-query.ts'
 import type { JsonValue } from '../text/json-value.ts'
 
@@ -14,11 +14,11 @@ export function printerColumnsOf(
   const queries = definitions.map(({ jsonPath }) => queryOf(jsonPath))
   return {
     columns: [nameColumn, ...definitions.map(columnOf)],
-    cells: (object, nowMs) => [
+    cells: object => [
       nameOf(object),
       ...definitions.map(({ type }, index) => {
         const [value] = queries[index]?.(jsonOf(object)) ?? []
-        return value === undefined ? null : cellOf(value, type, nowMs)
+        return value === undefined ? null : cellOf(value, type)
       }),
     ],
   }
@@ -47,7 +47,7 @@ function columnOf(definition: CustomResourceColumnDefinition): Column {
 }
 
 /** Null if the value does not have the type of the column. */
-function cellOf(value: JsonValue, type: string, nowMs: number): JsonValue {
+function cellOf(value: JsonValue, type: string): Cell {
   switch (type) {
     case 'integer':
       return typeof value === 'number' || typeof value === 'bigint' ? truncated(value) : null
@@ -56,7 +56,7 @@ function cellOf(value: JsonValue, type: string, nowMs: number): JsonValue {
     case 'boolean':
       return typeof value === 'boolean' ? value : null
     case 'date':
-      return typeof value === 'string' ? dateCell(value, nowMs) : null
+      return typeof value === 'string' ? dateCell(value) : null
     default:
       return typeof value === 'string' ? value : textOf(value)
   }
@@ -66,8 +66,8 @@ function truncated(value: number | bigint): number | bigint {
   return typeof value === 'number' ? Math.trunc(value) : value
 }
 
-function dateCell(value: string, nowMs: number): string {
-  const age = translateTimestampSince(value, nowMs)
+function dateCell(value: string): Cell {
+  const age = translateTimestampSince(value)
   return age === '<unknown>' ? '<invalid>' : age
 }
 

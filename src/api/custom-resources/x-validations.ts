@@ -1,9 +1,10 @@
 /** Validation of `x-kubernetes-validations` as far as possible without compiling CEL. */
+import { enumValues } from '../definitions.ts'
 import { invalid, notSupported, required, type FieldError } from '../field-error.ts'
 import type { JSONSchemaProps, ValidationRule } from '../generated/apiextensions/v1.ts'
 import { findField } from './field-path.ts'
 
-const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
+const reasons = enumValues('apiextensions.FieldValueErrorReason')
 const lineBreak = /[\r\n]/
 
 export function validateXValidations(field: string, schema: JSONSchemaProps): FieldError[] {

@@ -33,6 +33,25 @@ export function describeScalarFault(value: JsonValue, schema: Schema): ScalarFau
   return { found: describeType(value) }
 }
 
+/** Kubernetes' message for a value in an unstructured object that does not fit its field. */
+export function describeRestoreFault(value: JsonValue, schema: Schema): string {
+  const found = kindOf(value)
+  if (schema.type === 'map') return `cannot restore map from ${found}`
+  if (schema.type === 'list') return `cannot restore slice from ${found}`
+  if (schema.type === 'struct') return `cannot restore struct from: ${found}`
+  const wanted = goTypeOf(schema)
+  // Go converts integers to strings and numbers to each other, which Kubernetes refuses by name.
+  const isConvertible = isNumber(value) && (schema.type === 'integer' || found === 'int64')
+  return isConvertible ? `cannot convert ${found} to ${wanted}` : `unrecognized type: ${wanted}`
+}
+
+/** The Go kind of a value in an unstructured object. */
+function kindOf(value: JsonValue): string {
+  if (isNumber(value)) return Number.isInteger(Number(value)) ? 'int64' : 'float64'
+  if (Array.isArray(value)) return 'slice'
+  return typeof value === 'object' ? 'map' : typeof value === 'boolean' ? 'bool' : 'string'
+}
+
 /** The name of a JSON value's type in error messages. */
 export function describeType(value: JsonValue): string {
   if (value === null) return 'null'

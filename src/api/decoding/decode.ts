@@ -6,7 +6,13 @@
  * later.
  */
 import { DecodeError } from './decode-error.ts'
-import { describeScalarFault, goTypeOf, readScalar, typeNameOf } from './decode-scalar.ts'
+import {
+  describeRestoreFault,
+  describeScalarFault,
+  goTypeOf,
+  readScalar,
+  typeNameOf,
+} from './decode-scalar.ts'
 import { formatJsonPath } from '../text/json-path.ts'
 import { depthMax, tooDeep } from '../text/json.ts'
 import type { JsonValue } from '../text/json-value.ts'
@@ -21,6 +27,8 @@ export interface DecodeOptions {
   readonly customResource?: boolean
   /** Keeps empty values, since server-side apply takes ownership of them although they are not returned. */
   readonly keepsEmpty?: boolean
+  /** The value is a merged object and not a JSON document, which Kubernetes' messages distinguish. */
+  readonly isUnstructured?: boolean
 }
 
 export interface Decoded {
@@ -37,7 +45,13 @@ export const unknownFieldsMax = 100
 
 /** Throws DecodeError on a type mismatch. */
 export function decode(value: JsonValue, schema: StructSchema, options: DecodeOptions = {}): Decoded {
-  const walk: Walk = { path: [], owners: [], unknownFields: [], keepsEmpty: options.keepsEmpty === true }
+  const walk: Walk = {
+    path: [],
+    owners: [],
+    unknownFields: [],
+    keepsEmpty: options.keepsEmpty === true,
+    isUnstructured: options.isUnstructured === true,
+  }
   const isTyped = options.customResource !== true
   const decoded = value === null ? {} : decodeStruct(walk, value, { schema, isTyped })
   // Validation of a custom resource would reject it too, but needs an object to start from.
@@ -52,6 +66,7 @@ interface Walk {
   readonly owners: (StructSchema | undefined)[]
   readonly unknownFields: string[]
   readonly keepsEmpty: boolean
+  readonly isUnstructured: boolean
 }
 
 /** A schema and whether values must have its types, which is not required inside a custom resource. */
@@ -215,7 +230,11 @@ function refuseDeep(walk: Walk): void {
  */
 function mismatch(walk: Walk, value: JsonValue, schema: Schema): DecodeError {
   const fault = describeScalarFault(value, schema)
-  if (fault.text !== undefined) return new DecodeError('type', fault.text)
+  if (fault.text !== undefined) {
+    const isBytes = walk.isUnstructured && schema.type === 'string' && schema.format === 'byte'
+    return new DecodeError('type', isBytes ? `error decoding from json: ${fault.text}` : fault.text)
+  }
+  if (walk.isUnstructured) return new DecodeError('type', describeRestoreFault(value, schema))
   const owner = walk.owners.findLast(each => each !== undefined)
   const fields = walk.path.filter((_segment, index) => walk.owners[index] !== undefined).join('.')
   const place = owner === undefined ? 'value' : `struct field ${typeNameOf(owner)}.${fields}`

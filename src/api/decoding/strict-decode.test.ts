@@ -151,7 +151,7 @@ test('duplicate YAML keys are reported with their lines', () => {
 
 test('duplicate keys outside the schema are reported only for custom resources', () => {
   const spec = '{"raw":{"a":1,"a":2},"labels":{"x":"1","x":"2"}}'
-  const body = `{"kind":"Pod","spec":${spec},"foo":1,"foo":{"b":1,"b":2}}`
+  const body = `{"kind":"Pod","apiVersion":"v1","spec":${spec},"foo":1,"foo":{"b":1,"b":2}}`
   const warnings = (customResource: boolean) => {
     return run(body, { options: { fieldValidation: 'Warn', customResource } }).warnings
   }

@@ -6,15 +6,17 @@
  */
 import { decode, type DecodeOptions } from './decode.ts'
 import { DecodeError } from './decode-error.ts'
+import { goTypeOf, typeNameOf } from './decode-scalar.ts'
 import { badRequest, requestEntityTooLarge, unsupportedMediaType, type ApiError } from '../errors.ts'
 import { findDuplicateKeys, hasDuplicateKeys } from '../text/find-duplicate-keys.ts'
+import { findFloatIntegers, type FloatInteger } from '../text/find-float-integers.ts'
 import { parseGroupVersion } from '../group-version.ts'
 import { formatJsonPath, type JsonPath } from '../text/json-path.ts'
 import { parseJson, readText } from '../text/json.ts'
 import type { JsonValue } from '../text/json-value.ts'
 import type { JsonObject } from '../text/json-object.ts'
 import { quote } from '../text/quote.ts'
-import { apiVersionOf, type GroupVersionKind } from '../resource.ts'
+import { apiVersionOf, type GroupVersion, type GroupVersionKind } from '../resource.ts'
 import type { Schema, StructSchema } from '../schema.ts'
 import { missingTypeMetaError, readTypeMeta } from './type-meta.ts'
 import { readYaml } from '../text/yaml.ts'
@@ -25,6 +27,8 @@ export interface StrictDecodeOptions extends DecodeOptions {
   readonly fieldValidation: FieldValidation
   /** The kind of the request URL, assumed for an object without a kind. */
   readonly expected: GroupVersionKind
+  /** Other versions with the same schema that are accepted. */
+  readonly accepted?: readonly GroupVersion[]
   readonly maxBytes?: number
 }
 
@@ -47,10 +51,13 @@ export function strictDecode(bytes: Uint8Array, options: StrictDecodeOptions): S
   const unrecognized = (error: DecodeError) => unrecognizedObject(error, expected, bytes)
   const body = attempt(() => parseBody(bytes, mediaType, options), unrecognized)
   const kind = attempt(() => readKind(body.value, bytes, options), unrecognized)
-  refuseOtherKind(kind, expected)
+  refuseOtherKind(kind, options)
   const refuse = (reason: string) => cannotHandle(kind, expected, reason)
   const decoded = attempt(
-    () => decode(body.value, schema, options),
+    () => {
+      if (options.customResource !== true) refuseFloats(body.floatIntegers, schema)
+      return decode(body.value, schema, options)
+    },
     error => refuse(error.message),
   )
   const value = withTypeMeta(decoded.value, expected)
@@ -80,6 +87,7 @@ interface Body {
   readonly yamlErrors: readonly string[]
   /** Duplicate keys in JSON. */
   readonly duplicatePaths: readonly JsonPath[]
+  readonly floatIntegers: readonly FloatInteger[]
 }
 
 const mediaTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
@@ -96,7 +104,8 @@ function parseBody(bytes: Uint8Array, mediaType: string, options: StrictDecodeOp
       const value = parseJsonBody(bytes, maxBytes)
       const isSuspicious = fieldValidation !== 'Ignore' && hasDuplicateKeys(bytes, value)
       const duplicates = isSuspicious ? findDuplicateKeys(readText(bytes)) : []
-      return { value, yamlErrors: [], duplicatePaths: duplicates.map(({ path }) => path) }
+      const duplicatePaths = duplicates.map(({ path }) => path)
+      return { value, yamlErrors: [], duplicatePaths, floatIntegers: findFloatIntegers(readText(bytes)) }
     }
     case 'application/yaml':
     case 'application/apply-patch+yaml': {
@@ -104,7 +113,7 @@ function parseBody(bytes: Uint8Array, mediaType: string, options: StrictDecodeOp
       const yamlErrors = duplicateKeys.map(({ key, line }) => {
         return `line ${line}: key ${quote(formatJsonPath([key]))} already set in map`
       })
-      return { value, yamlErrors, duplicatePaths: [] }
+      return { value, yamlErrors, duplicatePaths: [], floatIntegers: [] }
     }
     default:
       throw unsupportedMediaType(mediaTypes)
@@ -128,19 +137,44 @@ function readKind(value: JsonValue, bytes: Uint8Array, options: StrictDecodeOpti
   // A custom resource must have a kind: the server has no type from which the kind could be derived.
   if (kind === '' && options.customResource === true) throw missingTypeMetaError('Kind', readText(bytes))
   const { group, version } = parseGroupVersion(apiVersion) ?? expected
-  const isSameGroup = version === '' && (group === '' || group === expected.group)
+  const isSameGroup =
+    options.customResource !== true && version === '' && (group === '' || group === expected.group)
   return { ...(isSameGroup ? expected : { group, version }), kind: kind === '' ? expected.kind : kind }
 }
 
-function refuseOtherKind(kind: GroupVersionKind, expected: GroupVersionKind): void {
+function refuseOtherKind(kind: GroupVersionKind, { expected, accepted = [] }: StrictDecodeOptions): void {
   if (kind.kind !== expected.kind) {
     const internal = expected.group === '' ? 'core' : expected.group.split('.', 1)[0]
     const types = `(${kind.version}.${kind.kind}) to (${internal}.${expected.kind})`
     throw cannotHandle(kind, expected, `converting ${types}: unknown conversion`)
   }
-  if (kind.group !== expected.group || kind.version !== expected.version) {
+  const isAccepted = [expected, ...accepted].some(
+    ({ group, version }) => kind.group === group && kind.version === version,
+  )
+  if (!isAccepted) {
     const found = `the API version in the data (${apiVersionOf(kind)})`
     throw badRequest(`${found} does not match the expected API version (${apiVersionOf(expected)})`)
+  }
+}
+
+/** Integers must be written as such. Throws DecodeError. */
+function refuseFloats(floats: readonly FloatInteger[], root: StructSchema): void {
+  for (const { path, literal } of floats) {
+    let schema: Schema | undefined = root
+    let owner = root
+    const fields: string[] = []
+    for (const segment of path) {
+      if (schema?.type === 'struct') {
+        owner = schema
+        fields.push(String(segment))
+        schema = schema.fields.get(String(segment))?.schema
+      } else
+        schema = schema?.type === 'list' ? schema.items : schema?.type === 'map' ? schema.values : undefined
+    }
+    if (schema?.type !== 'integer' && schema?.type !== 'int-or-string') continue
+    const place = `struct field ${typeNameOf(owner)}.${fields.join('.')}`
+    const target = `Go ${place} of type ${goTypeOf(schema)}`
+    throw new DecodeError('type', `json: cannot unmarshal number ${literal} into ${target}`)
   }
 }
 

@@ -21,6 +21,15 @@ export const metaOverlay: Overlay = {
     Status: 'own-group',
     WatchEvent: 'every-group',
   },
+  spacedSentences: [
+    'APIResource.group',
+    'APIResource.singularName',
+    'APIResource.version',
+    'Condition.lastTransitionTime',
+    'GroupResource',
+    'ObjectMeta.finalizers',
+    'StatusCause.message',
+  ],
   fieldNumbers: `
 APIGroup: name versions preferredVersion serverAddressByClientCIDRs
 APIGroupList: groups
@@ -38,7 +47,7 @@ LabelSelector: matchLabels matchExpressions
 LabelSelectorRequirement: key operator values
 ListMeta: selfLink resourceVersion continue remainingItemCount? shardInfo?
 ManagedFieldsEntry: manager operation apiVersion time? 6:fieldsType fieldsV1? subresource
-ObjectMeta: name generateName namespace selfLink uid resourceVersion generation creationTimestamp
+ObjectMeta: name generateName namespace selfLink uid resourceVersion generation creationTimestamp-
   deletionTimestamp? deletionGracePeriodSeconds? labels annotations ownerReferences finalizers
   17:managedFields
 OwnerReference: kind 3:name uid apiVersion controller? blockOwnerDeletion?

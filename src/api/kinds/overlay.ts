@@ -21,11 +21,28 @@ export interface Overlay {
    * patch.
    */
   readonly merging?: Readonly<Record<string, Merging>>
-  /** Defaults of the keys of `map` lists. */
-  readonly keyDefaults?: Readonly<Record<string, string>>
+  /**
+   * Defaults that the OpenAPI document declares, other than the zero values of fields that are always present.
+   * Server-side apply uses those of the keys of `map` lists.
+   */
+  readonly defaults?: Readonly<Record<string, string | number | boolean>>
+  /** The values of enumerations, sorted, by the name of their type. */
+  readonly enums?: Readonly<Record<string, readonly string[]>>
+  /**
+   * Strings, or lists and maps of strings, that are enumerations, with the type: `RestartPolicy` of the same group,
+   * `core.Protocol` of another one.
+   */
+  readonly enumFields?: Readonly<Record<string, string>>
+  /** Extensions that OpenAPI declares without effect: a list type of bytes, `granular` of a map. */
+  readonly extensions?: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly unions?: Readonly<Record<string, Union>>
   /** Kinds that exist in all groups besides the one that defines them, or that have no metadata. */
   readonly kinds?: Readonly<Record<string, 'every-group' | 'own-group'>>
+  /**
+   * Types and fields in whose documentation two spaces separate sentences. Elsewhere they are what the package
+   * has left of a line break.
+   */
+  readonly spacedSentences?: readonly string[]
   /** Discovery facts that cannot be derived from the paths, by plural. */
   readonly resources?: Readonly<Record<string, ResourceFacts>>
   /** Field numbers of the protobuf messages, in the notation of `protobuf/field-numbers.ts`. */
@@ -58,6 +75,8 @@ export interface ResourceFacts {
   readonly options?: Readonly<Record<string, string>>
   /** Storage version, if it is not the most stable version in the group. */
   readonly storedAs?: { readonly group: string; readonly version: string }
+  /** Version in the `storageVersionHash` of Kubernetes, which stores some kinds in an older version. */
+  readonly hashedVersion?: string
 }
 
 /** A list of type `set`. */

@@ -22,7 +22,7 @@ export function replicaColumns<T extends ReplicaSet | ReplicationController>(
       imagesColumn,
       selectorColumn,
     ],
-    cells: (object, nowMs) => {
+    cells: object => {
       const { spec, status }: Unchecked<ReplicaSet | ReplicationController> = object
       const containers = spec?.template?.spec?.containers
       return [
@@ -30,7 +30,7 @@ export function replicaColumns<T extends ReplicaSet | ReplicationController>(
         spec?.replicas ?? 0,
         status?.replicas ?? 0,
         status?.readyReplicas ?? 0,
-        ageOf(object, nowMs),
+        ageOf(object),
         containerNames(containers),
         containerImages(containers),
         selectorText(object as Unchecked<T>),

@@ -2,7 +2,8 @@
  * Directives of strategic merge patch: members of a patch that control merging. Kubernetes returns 500 for
  * some invalid patches; here they are always client errors, 400 or 422.
  */
-import { apiError, badRequest, type ApiError } from '../errors.ts'
+import { apiError, badRequest, unknownError, type ApiError } from '../errors.ts'
+import { formatGoValue } from '../text/quote.ts'
 import type { JsonValue } from '../text/json-value.ts'
 import { showValue } from '../text/quote.ts'
 import { get, type JsonObject } from '../text/json-object.ts'
@@ -37,7 +38,7 @@ export function patchDirective(patch: JsonObject): 'replace' | 'delete' | 'merge
   const directive = get(patch, patchMarker)
   if (directive === undefined) return undefined
   if (directive === 'replace' || directive === 'delete' || directive === 'merge') return directive
-  throw badRequest(`unknown patch type: ${show(directive)} in map: ${show(patch)}`)
+  throw unknownError(`unknown patch type: ${formatGoValue(directive)} in map: ${formatGoValue(patch)}`)
 }
 
 /** The members listed by `$retainKeys`; `undefined` if there is none. */

@@ -30,7 +30,7 @@ function checkFails(document: JsonValue, patch: JsonValue, code: number, cause =
     error => {
       assert.ok(isApiError(error))
       assert.equal(error.code, code)
-      assert.match(error.status.details?.causes?.[0]?.message ?? error.message, cause)
+      assert.match(error.cause instanceof Error ? error.cause.message : error.message, cause)
       return true
     },
   )
@@ -62,7 +62,7 @@ test('JSON patch follows the examples of RFC 6902', () => {
     { baz: 'qux' },
     operations('test /baz "bar"'),
     422,
-    /^cannot "test" "\/baz": testing value failed: values differ$/,
+    /cannot "test" "\/baz": testing value failed: values differ$/,
   )
   checkFails({ foo: 'bar' }, operations('add /baz/bat "qux"'), 422, /path does not exist/)
   checkFails({ '/': 9, '~1': 10 }, operations('test /~01 "10"'), 422, /values differ/)
@@ -128,12 +128,12 @@ test('a failing operation returns 422 with its cause', () => {
 })
 
 test('a malformed JSON patch returns 400, one that is too long 413', () => {
-  checkFails({}, { op: 'add', path: '/a', value: 1 }, 400, /must be an array/)
-  checkFails({}, null, 400)
-  checkFails({}, [1], 400, /operation 0 is not an object/)
+  checkFails({}, { op: 'add', path: '/a', value: 1 }, 400, /cannot unmarshal object into Go value/)
+  assert.deepEqual(applyJsonPatch({ a: 1 }, null), { a: 1 })
+  checkFails({}, [1], 400, /cannot unmarshal number into Go value/)
   checkFails({}, [[]], 400)
-  checkFails({}, [{ op: 'add', path: 1 }], 400, /path of operation 0/)
-  checkFails({}, [{ op: 1, path: '/a' }], 400, /op of operation 0/)
+  checkFails({}, [{ op: 'add', path: 1 }], 400, /field jsonPatchOp.path of type string/)
+  checkFails({}, [{ op: 1, path: '/a' }], 400, /field jsonPatchOp.op of type string/)
   const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/a', value: null }))
   checkFails({}, many, 413, /maximum operations in a JSON patch is 10000, got 10001/)
   assert.deepEqual(applyJsonPatch({}, many.slice(1)), {})

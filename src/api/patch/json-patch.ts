@@ -1,4 +1,5 @@
 /** JSON patch (RFC 6902), with the limits and leniencies of Kubernetes' API. */
+import { describeType } from '../decoding/decode-scalar.ts'
 import { ApiError, apiError, badRequest, requestEntityTooLarge } from '../errors.ts'
 import { equalJson, type JsonValue } from '../text/json-value.ts'
 import { showValue } from '../text/quote.ts'
@@ -40,7 +41,6 @@ interface Run {
 }
 
 interface Operation {
-  readonly index: number
   readonly op: string
   readonly path: string | undefined
   readonly from: string | undefined
@@ -103,23 +103,28 @@ function unless(done: boolean, problem: string): string | undefined {
 }
 
 function parsePatch(patch: JsonValue): readonly Operation[] {
-  if (!Array.isArray(patch)) throw badRequest('error decoding patch: JSON patch must be an array')
+  if (patch === null) return []
+  if (!Array.isArray(patch)) throw undecodable(patch, 'value of type []handlers.jsonPatchOp')
   if (patch.length > operationsMax) {
     const limit = `The allowed maximum operations in a JSON patch is ${operationsMax}`
     throw requestEntityTooLarge(`${limit}, got ${patch.length}`)
   }
-  return patch.map((each, index) => {
-    if (!isObject(each)) throw badRequest(`error decoding patch: operation ${index} is not an object`)
-    const text = (key: string) => textMember(each, key, index)
+  return patch.map(each => {
+    if (!isObject(each)) throw undecodable(each, 'value of type handlers.jsonPatchOp')
+    const text = (key: string) => textMember(each, key)
     const value = get(each, 'value') ?? null
-    return { index, op: text('op') ?? '', path: text('path'), from: text('from'), value }
+    return { op: text('op') ?? '', path: text('path'), from: text('from'), value }
   })
 }
 
-function textMember(operation: JsonObject, key: string, index: number): string | undefined {
+function textMember(operation: JsonObject, key: string): string | undefined {
   const value = get(operation, key) ?? undefined
   if (value === undefined || typeof value === 'string') return value
-  throw badRequest(`error decoding patch: ${key} of operation ${index} is not a string`)
+  throw undecodable(value, `struct field jsonPatchOp.${key} of type string`)
+}
+
+function undecodable(value: JsonValue, target: string): ApiError {
+  return badRequest(`error decoding patch: json: cannot unmarshal ${describeType(value)} into Go ${target}`)
 }
 
 const rejected = 'the server rejected our request due to an error in our request'
@@ -127,16 +132,13 @@ const rejected = 'the server rejected our request due to an error in our request
 /** Maximum length of a path in an error message. */
 const shownCharactersMax = 200
 
-/** Kubernetes' message does not include the reason; here it is added to the causes. */
+/** As in Kubernetes, the client does not see the reason. */
 function operationFailed(operation: Operation, problem: string): ApiError {
   const [op, path] = [operation.op, operation.path ?? ''].map(each => showValue(each, shownCharactersMax))
-  const cause = {
-    reason: 'FieldValueInvalid',
-    message: `cannot ${op} ${path}: ${problem}`,
-    field: `patch[${operation.index}]`,
-  }
-  const error = apiError('Invalid', rejected, { causes: [cause] })
-  return operation.op === 'test' && problem !== missing ? new JsonPatchTestError(error.status) : error
+  const { status } = apiError('Invalid', rejected, {})
+  const isTest = operation.op === 'test' && problem !== missing
+  const error = isTest ? new JsonPatchTestError(status) : new ApiError(status)
+  return error.causedBy(new Error(`cannot ${op} ${path}: ${problem}`))
 }
 
 function nestsDeeper(value: JsonValue, levels: number): boolean {

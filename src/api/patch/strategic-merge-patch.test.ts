@@ -225,7 +225,7 @@ test('$patch deletes an item, replaces a list, replaces a map, empties a map', (
   )
   const replaced = applyStrategicMergePatch({ metadata: { name: 'a' } }, { $patch: 'replace', spec: {} }, pod)
   assert.deepEqual(replaced, { spec: {} })
-  checkFails({ nodeSelector: {} }, { nodeSelector: { $patch: 'explode' } }, 400, /patch type: "explode"/)
+  checkFails({ nodeSelector: {} }, { nodeSelector: { $patch: 'explode' } }, 500, /patch type: explode in/)
   checkFails({ containers: [] }, { containers: [{ $patch: 'delete' }] }, 422, /declared merge key: name/)
 })
 

@@ -51,8 +51,8 @@ function compileFields(shortName: string, schema: StructSchema): readonly FieldC
 }
 
 function compileField(numbered: NumberedField, { schema, required }: Field): FieldCodec {
-  const { number, name, presence, shape } = numbered
-  const isShown = required || presence === 'shown'
+  const { number, name, presence, omitEmpty, shape } = numbered
+  const isShown = (required && !omitEmpty) || presence === 'shown'
   if (shape === 'plain' && schema.type === 'list') {
     return listField({ number, name, isShown }, codecOf(schema.items))
   }

@@ -6,9 +6,10 @@
  * sets the number from which counting continues. An indented line continues the previous one. A message
  * applies to every version of the group, `v1beta1/Device` only to that version.
  *
- * `?` marks a pointer field, for which zero and absent are distinct. `!` marks a field without a pointer that
- * JSON includes even if zero or empty, although it is not required. `verbs(items)` is a list in a separate
- * message. `...VolumeSource` is a message whose fields JSON inlines into the surrounding object.
+ * `?` marks a pointer field, for which zero and absent are distinct. `!` marks a field that JSON includes even
+ * if zero or absent, although it is not required; `-` one that JSON omits then, although it is required or a
+ * time. `verbs(items)` is a list in a separate message. `...VolumeSource` is a message whose fields JSON inlines
+ * into the surrounding object.
  */
 import { assert } from '#/base/assert.ts'
 import fieldNumbers from '../generated/field-numbers.json' with { type: 'json' }
@@ -18,6 +19,10 @@ export interface NumberedField {
   /** JSON name; for an embedded message its own name. */
   readonly name: string
   readonly presence: Presence
+  /** True if JSON omits it when it is empty although it is required. */
+  readonly omitEmpty: boolean
+  /** True if JSON includes it when it is absent although it is not required. */
+  readonly isEncoded: boolean
   readonly shape: 'plain' | 'list-message' | 'embedded'
 }
 
@@ -36,15 +41,15 @@ export function numberedFields(shortName: string): readonly NumberedField[] | un
   return messages.get(`${version}/${name}`) ?? messages.get(name)
 }
 
-/** The presence of a field in a message or in one embedded in it; undefined if there is no such field. */
-export function presenceOf(shortName: string, name: string): Presence | undefined {
+/** A field of a message or of one embedded in it; undefined if there is no such field. */
+export function numberedField(shortName: string, name: string): NumberedField | undefined {
   const owner = shortName.slice(0, shortName.lastIndexOf('.'))
   for (const field of numberedFields(shortName) ?? []) {
     if (field.shape === 'embedded') {
-      const presence = presenceOf(`${owner}.${field.name}`, name)
-      if (presence) return presence
+      const embedded = numberedField(`${owner}.${field.name}`, name)
+      if (embedded) return embedded
     } else if (field.name === name) {
-      return field.presence
+      return field
     }
   }
   return undefined
@@ -84,12 +89,12 @@ function readFields(text: string): NumberedField[] {
     .map(word => {
       const match = fieldPattern.exec(word)
       assert(match, `invalid field notation: ${word}`)
-      const [, jump, embedded, name = '', items, mark] = match
+      const [, jump, embedded, name = '', items, pointer, mark] = match
       number = jump === undefined ? number + 1 : Number(jump)
-      const presence = mark === '?' ? 'pointer' : mark === '!' ? 'shown' : 'value'
+      const presence = pointer ? 'pointer' : mark === '!' ? 'shown' : 'value'
       const shape = embedded ? 'embedded' : items ? 'list-message' : 'plain'
-      return { number, name, presence, shape }
+      return { number, name, presence, omitEmpty: mark === '-', isEncoded: mark === '!', shape }
     })
 }
 
-const fieldPattern = /^(?:(\d+):)?(\.\.\.)?([$\w-]+)(\(items\))?([?!])?$/
+const fieldPattern = /^(?:(\d+):)?(\.\.\.)?([$\w]+(?:-[$\w]+)*)(\(items\))?(\?)?([!-])?$/

@@ -22,6 +22,19 @@ export function showValue(value: unknown, charactersMax: number): string {
   return writer.text.length > charactersMax ? `${cut(writer.text, charactersMax)}...` : writer.text
 }
 
+/** As Go prints values: `map[data:map[a:b]]`. */
+export function formatGoValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatGoValue).join(' ')}]`
+  if (value === null || value === undefined) return '<nil>'
+  if (typeof value === 'string') return value
+  if (typeof value === 'bigint') return `${value}`
+  if (typeof value !== 'object') return JSON.stringify(value)
+  const members = Object.entries(value)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, each]) => `${key}:${formatGoValue(each)}`)
+  return `map[${members.join(' ')}]`
+}
+
 /** Printable ASCII except quotation mark and backslash: nothing to escape. */
 const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 /**

@@ -5,7 +5,9 @@
 import { apiError, forbidden, type ApiError, type StatusCause } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
+import type { AdmissionStep } from '../metrics/admission.ts'
 import type { WriteRequest } from '../registry/write-request.ts'
+import { StepTimer, type AdmissionMeasurement, type MeasuredStep } from './step-timer.ts'
 
 /** A write with the objects that one admission phase sees. */
 export interface AdmissionAttributes extends WriteRequest {
@@ -69,11 +71,13 @@ export class Reinvocation {
 
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[]
+  readonly #measurement: AdmissionMeasurement | undefined
   /** Plugins that handle a write, by resource, then by operation and subresource. */
   readonly #chains = new WeakMap<Resource, Map<string, Chain>>()
 
-  constructor(plugins: readonly AdmissionPlugin[]) {
+  constructor(plugins: readonly AdmissionPlugin[], measurement?: AdmissionMeasurement) {
     this.#plugins = plugins
+    this.#measurement = measurement
   }
 
   /** Rejects with ConfigurationError. */
@@ -87,18 +91,40 @@ export class AdmissionChain {
 
   async mutate(request: AdmissionAttributes): Promise<AdmittedObject> {
     const { mutating } = this.#chain(request)
-    if (mutating.length === 0) return request.object
+    if (mutating.plugins.length === 0) return request.object
+    const timer = new StepTimer(mutating, this.#measurement?.clock)
     const reinvocation = new Reinvocation()
-    const object = await pass(mutating, request, reinvocation)
-    if (!reinvocation.isRequested) return object
-    reinvocation.beginReinvocation()
-    return pass(mutating, { ...request, object }, reinvocation)
+    try {
+      const object = await pass({ ...mutating, timer }, request, reinvocation)
+      if (!reinvocation.isRequested) {
+        timer.finish()
+        return object
+      }
+      reinvocation.beginReinvocation()
+      const again = await pass({ ...mutating, timer }, { ...request, object }, reinvocation)
+      timer.finish()
+      return again
+    } catch (error) {
+      timer.reject()
+      throw error
+    }
   }
 
   async validate(request: AdmissionAttributes): Promise<void> {
-    for (const plugin of this.#chain(request).validating) {
-      const done = plugin.validate?.(request)
-      if (done) await done
+    const { validating } = this.#chain(request)
+    if (validating.plugins.length === 0) return
+    const timer = new StepTimer(validating, this.#measurement?.clock)
+    try {
+      for (const [index, plugin] of validating.plugins.entries()) {
+        timer.begin(index)
+        const done = plugin.validate?.(request)
+        if (done) await done
+        timer.end()
+      }
+      timer.finish()
+    } catch (error) {
+      timer.reject()
+      throw error
     }
   }
 
@@ -111,31 +137,56 @@ export class AdmissionChain {
     if (known) return known
     const concerned = this.#plugins.filter(plugin => plugin.handles?.(request) ?? true)
     const chain = {
-      mutating: concerned.filter(plugin => 'mutate' in plugin),
-      validating: concerned.filter(plugin => 'validate' in plugin),
+      mutating: this.#step(
+        'admit',
+        operation,
+        concerned.filter(plugin => 'mutate' in plugin),
+      ),
+      validating: this.#step(
+        'validate',
+        operation,
+        concerned.filter(plugin => 'validate' in plugin),
+      ),
     }
     chains.set(key, chain)
     return chain
   }
+
+  #step(type: AdmissionStep, operation: Operation, plugins: readonly AdmissionPlugin[]): Step {
+    const { metrics } = this.#measurement ?? {}
+    if (metrics === undefined) return { plugins }
+    return {
+      plugins,
+      series: metrics.step(type, operation),
+      pluginSeries: plugins.map(({ name }) => metrics.controller(name, type, operation)),
+    }
+  }
 }
 
 interface Chain {
-  readonly mutating: readonly AdmissionPlugin[]
-  readonly validating: readonly AdmissionPlugin[]
+  readonly mutating: Step
+  readonly validating: Step
+}
+
+/** The plugins of a phase, and the series for their durations. */
+interface Step extends Partial<MeasuredStep> {
+  readonly plugins: readonly AdmissionPlugin[]
 }
 
 /** For writes already admitted as part of another request, and for writes by the API server itself. */
 export const noAdmission = new AdmissionChain([])
 
 async function pass(
-  plugins: readonly AdmissionPlugin[],
+  { plugins, timer }: Step & { readonly timer: StepTimer },
   request: AdmissionAttributes,
   reinvocation: Reinvocation,
 ): Promise<AdmittedObject> {
   let { object } = request
-  for (const plugin of plugins) {
+  for (const [index, plugin] of plugins.entries()) {
+    timer.begin(index)
     const result = plugin.mutate?.(object === request.object ? request : { ...request, object }, reinvocation)
     object = result instanceof Promise ? await result : result
+    timer.end()
   }
   return object
 }

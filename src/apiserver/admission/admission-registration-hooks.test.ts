@@ -13,7 +13,7 @@ const hooks = { validating: validatingAdmissionPolicyHooks, mutating: mutatingAd
 function problemsOf(kind: 'mutating' | 'validating', spec: object, oldObject?: object): readonly string[] {
   const object = (each: object): KubernetesObject => ({ metadata: { name: 'p' }, spec: each }) as never
   const clock = { turn: () => Promise.resolve() }
-  const errors = hooks[kind].validate?.(object(spec), oldObject && object(oldObject), clock) ?? []
+  const errors = hooks[kind].validate?.(object(spec), oldObject && object(oldObject), { clock }) ?? []
   assert(Array.isArray(errors), 'these hooks validate without yielding')
   return (errors as readonly FieldError[]).map(error => formatFieldError(error).split('\n')[0] ?? '')
 }

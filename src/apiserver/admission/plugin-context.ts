@@ -1,7 +1,6 @@
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
-import type { Metrics } from '../metrics.ts'
 import type { Registry, RegistryExtension } from '../registry/registry.ts'
 import type { AdmissionPlugin } from './admission-chain.ts'
 
@@ -12,8 +11,6 @@ export interface PluginContext extends Omit<Registry, 'admission'> {
   readonly authorizer: Authorizer
   /** Connects to external servers; without it, plugins that need a backend cannot be used. */
   readonly connectHttp?: HttpConnect
-  /** Absent when admission metrics are not recorded. */
-  readonly metrics?: Pick<Metrics, 'admission'>
   /** Defaults of DefaultTolerationSeconds, from the API server's flags. */
   readonly tolerationSeconds?: TolerationSeconds
 }

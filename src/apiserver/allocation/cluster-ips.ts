@@ -9,6 +9,7 @@ import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resourc
 import { formatIp, parseIp, type IpFamily } from '#/api/net/ip.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Stored } from '#/api/metadata.ts'
+import type { CidrUse } from '../metrics/server.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
@@ -34,11 +35,64 @@ export function serviceFamilies(registry: Registry): readonly IpFamily[] {
   return families.length === 0 ? [4] : [...new Set(families)]
 }
 
-/** Allocates the requested address, or any free one of the family. Throws AddressError. */
+/** Addresses in use and free, by CIDR. */
+export function clusterIpUse(registry: Registry): readonly CidrUse[] {
+  const used = Array.from(registry.cache.list(prefixOf(ipAddresses as Resource, '')), stored =>
+    parseIp(stored.key.slice(stored.key.lastIndexOf('/') + 1)),
+  )
+  return ranges(registry).map(range => {
+    const allocated = used.filter(ip => ip !== undefined && cidrContains(range, ip)).length
+    return { cidr: formatCidr(range), allocated, available: Number(usableSize(range)) - allocated }
+  })
+}
+
+/** Without the network address and, in IPv4, the broadcast address. */
+function usableSize(range: Cidr): bigint {
+  return cidrSize(range) - (range.family === 4 ? 2n : 1n)
+}
+
+function formatCidr(range: Cidr): string {
+  return `${formatIp(nthAddress(range, 0)!)}/${range.prefixLength}`
+}
+
+interface ClusterIpRequest {
+  readonly family: IpFamily
+  /** Undefined for any free address. */
+  readonly requested: string | undefined
+}
+
+/** Allocates the requested address, or any free one of the family. Throws ClusterIpError. */
 export async function allocateClusterIp(
   registry: Registry,
   service: ServiceName,
-  { family, requested }: { readonly family: IpFamily; readonly requested: string | undefined },
+  request: ClusterIpRequest,
+): Promise<string> {
+  const { clock } = registry.platform
+  const startedMs = clock.monotonicMs()
+  const record = (address: string | undefined): void => {
+    const ip = parseIp(address ?? request.requested ?? '')
+    const range = ranges(registry).find(each =>
+      ip ? cidrContains(each, ip) : each.family === request.family,
+    )
+    const scope = request.requested === undefined ? 'dynamic' : 'static'
+    const allocation = { scope, isAllocated: address !== undefined } as const
+    const seconds = (clock.monotonicMs() - startedMs) / 1_000
+    if (range) registry.metrics?.server.recordClusterIp(formatCidr(range), allocation, seconds)
+  }
+  try {
+    const address = await tryAllocateClusterIp(registry, service, request)
+    record(address)
+    return address
+  } catch (error) {
+    record(undefined)
+    throw error
+  }
+}
+
+async function tryAllocateClusterIp(
+  registry: Registry,
+  service: ServiceName,
+  { family, requested }: ClusterIpRequest,
 ): Promise<string> {
   if (requested !== undefined) return takeAsked(registry, service, requested)
   for (const range of await rangesThat(registry, range => range.family === family)) {
@@ -51,6 +105,20 @@ export async function allocateClusterIp(
     }
   }
   throw new ClusterIpError('failed to allocate a serviceIP: range is full')
+}
+
+/**
+ * The address that a dry run shows: the requested one if a range contains it, or the first address of a range, which is
+ * never allocated. Throws ClusterIpError.
+ */
+export async function previewClusterIp(
+  registry: Registry,
+  { family, requested }: { readonly family: IpFamily; readonly requested: string | undefined },
+): Promise<string> {
+  if (requested !== undefined) return addressInRange(registry, requested)
+  const [range] = await rangesThat(registry, each => each.family === family)
+  if (range === undefined) throw new ClusterIpError('failed to allocate a serviceIP: range is full')
+  return formatIp(nthAddress(range, 0)!)
 }
 
 export async function releaseClusterIp(
@@ -81,20 +149,22 @@ export function isManagedByAllocator({ metadata }: IPAddress): boolean {
 }
 
 async function takeAsked(registry: Registry, service: ServiceName, requested: string): Promise<string> {
+  const address = await addressInRange(registry, requested)
+  if (await tryTake(registry, service, address)) return address
+  throw new ClusterIpError(`failed to allocate IP ${requested}: provided IP is already allocated`)
+}
+
+/** The address in canonical form. Throws ClusterIpError. */
+async function addressInRange(registry: Registry, requested: string): Promise<string> {
   const ip = parseIp(requested)
   const around = ip === undefined ? [] : await rangesThat(registry, range => cidrContains(range, ip))
   const address = ip && formatIp(ip)
-  if (address === undefined || around.length === 0) {
-    const valid = ranges(registry)
-      .map(range => `${formatIp(nthAddress(range, 0)!)}/${range.prefixLength}`)
-      .join(', ')
-    throw new ClusterIpError(
-      `failed to allocate IP ${requested}: the provided IP (${requested}) is not in the valid range.` +
-        ` The range of valid IPs is ${valid}`,
-    )
-  }
-  if (await tryTake(registry, service, address)) return address
-  throw new ClusterIpError(`failed to allocate IP ${requested}: provided IP is already allocated`)
+  if (address !== undefined && around.length > 0) return address
+  const valid = ranges(registry).map(formatCidr).join(', ')
+  throw new ClusterIpError(
+    `failed to allocate IP ${requested}: the provided IP (${requested}) is not in the valid range.` +
+      ` The range of valid IPs is ${valid}`,
+  )
 }
 
 async function tryTake(registry: Registry, service: ServiceName, address: string): Promise<boolean> {

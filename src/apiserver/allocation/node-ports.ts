@@ -5,6 +5,7 @@
 import type { Service } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
+import type { CidrUse } from '../metrics/server.ts'
 import type { Registry } from '../registry/registry.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
@@ -35,11 +36,49 @@ export async function allocateNodePorts(
   registry: Registry,
   requested: readonly number[],
 ): Promise<readonly number[]> {
-  return change(registry, bitmap => {
-    const taken = requested.map(port => (port === 0 ? 0 : allocateRequested(bitmap, port)))
-    return taken.map(port => (port === 0 ? allocateFree(registry, bitmap) : port))
-  })
+  const record = (isAllocated: boolean): void => {
+    for (const port of requested)
+      registry.metrics?.server.recordNodePort({ scope: port === 0 ? 'dynamic' : 'static', isAllocated })
+  }
+  try {
+    const ports = await change(registry, bitmap => {
+      const taken = requested.map(port => (port === 0 ? 0 : allocateRequested(bitmap, port)))
+      return taken.map(port => (port === 0 ? allocateFree(registry, bitmap) : port))
+    })
+    record(true)
+    return ports
+  } catch (error) {
+    record(false)
+    throw error
+  }
 }
+
+/** Ports of Services in use and free. */
+export function nodePortUse({ cache, nodePorts = usualRange }: Registry): Omit<CidrUse, 'cidr'> {
+  const used = new Set<number>()
+  for (const { object } of cache.list(prefixOf(services, '')))
+    for (const port of portsOf(object as Service)) used.add(port)
+  const allocated = used.size
+  return { allocated, available: nodePorts.to - nodePorts.from + 1 - allocated }
+}
+
+/**
+ * The port that a dry run shows: the requested one if it is free, or one above the usual range. `taken` are the ports
+ * of the same Service. Throws NodePortError.
+ */
+export async function previewNodePort(
+  registry: Registry,
+  requested: number,
+  taken: readonly number[],
+): Promise<number> {
+  if (requested === 0) return Math.max(...(taken.length > 0 ? taken : [previewPortMin])) + 1
+  if (taken.includes(requested)) throw new NodePortError('provided port is already allocated')
+  const { bitmap } = await readAllocation(registry)
+  if (bitmap.has(requested)) throw new NodePortError('provided port is already allocated')
+  return requested
+}
+
+const previewPortMin = 32_768
 
 export async function releaseNodePorts(registry: Registry, ports: readonly number[]): Promise<void> {
   if (ports.length === 0) return
@@ -67,16 +106,11 @@ async function change(
   registry: Registry,
   work: (bitmap: PortBitmap) => readonly number[],
 ): Promise<readonly number[]> {
-  const { store, nodePorts = usualRange } = registry
-  const range = `${nodePorts.from}-${nodePorts.to}`
+  const { store } = registry
   for (;;) {
-    const entry = await store.get(key)
-    const object = entry && (JSON.parse(Buffer.from(entry.value).toString()) as RangeAllocation)
-    const bitmap = new PortBitmap(nodePorts)
-    if (object?.range === range) bitmap.load(object.data)
-    else if (object) await addOfServices(registry, bitmap)
+    const { entry, bitmap, range, data } = await readAllocation(registry)
     const result = work(bitmap)
-    if (object?.range === range && object.data === bitmap.data) return result
+    if (data === bitmap.data) return result
     const changed: RangeAllocation = {
       kind: 'RangeAllocation',
       apiVersion: 'v1',
@@ -92,6 +126,26 @@ async function change(
     )
     if (written) return result
   }
+}
+
+interface Allocation {
+  readonly entry: Awaited<ReturnType<Registry['store']['get']>>
+  readonly bitmap: PortBitmap
+  readonly range: string
+  /** The stored bitmap; undefined if there is none of this range. */
+  readonly data: string | undefined
+}
+
+async function readAllocation(registry: Registry): Promise<Allocation> {
+  const { store, nodePorts = usualRange } = registry
+  const range = `${nodePorts.from}-${nodePorts.to}`
+  const entry = await store.get(key)
+  const object = entry && (JSON.parse(Buffer.from(entry.value).toString()) as RangeAllocation)
+  const bitmap = new PortBitmap(nodePorts)
+  const isSame = object?.range === range
+  if (isSame) bitmap.load(object.data)
+  else if (object) await addOfServices(registry, bitmap)
+  return { entry, bitmap, range, data: isSame ? object.data : undefined }
 }
 
 /** Ports of a Service are released also when the store is full. */

@@ -49,6 +49,7 @@ export class AllocationRepair {
         await clock.sleep(repairMs, signal)
       } catch (error) {
         if (signal.aborted) return
+        this.#registry.metrics?.server.repairErrors.clusterIp.add()
         log.warn('unable to repair cluster IP and node port allocations', { error })
         await clock.sleep(repairMs, signal).catch(() => undefined)
       }
@@ -70,6 +71,8 @@ export class AllocationRepair {
     const leaked = [...cache.list(prefixOf(ipAddresses as Resource, ''))].filter(stored =>
       this.#isLeaked(stored),
     )
+    const { server } = this.#registry.metrics ?? {}
+    server?.recordRepair('clusterIp', 'leak', leaked.length)
     for (const stored of leaked.slice(0, addressesMax)) {
       signal.throwIfAborted()
       const { metadata, spec } = stored.object as Stored<IPAddress>
@@ -87,6 +90,7 @@ export class AllocationRepair {
       signal.throwIfAborted()
       const { namespace = '', name } = service.metadata
       const isHeld = await reserveClusterIp(this.#registry, { namespace, name }, address)
+      server?.recordRepair('clusterIp', isHeld ? 'repair' : 'duplicate', 1)
       const text = isHeld
         ? 'cluster IP was not allocated; repairing'
         : 'cluster IP is assigned to multiple services'
@@ -120,6 +124,7 @@ export class AllocationRepair {
     const leaked = new Set(
       [...this.#sightings].filter(([, count]) => count >= sightingsMin - 1).map(([port]) => port),
     )
+    this.#registry.metrics?.server.recordRepair('nodePort', 'leak', leaked.size)
     const held = await repairPorts(this.#registry, { inUse, leaked })
     this.#sightings = new Map(held.map(port => [port, (this.#sightings.get(port) ?? 0) + 1]))
   }

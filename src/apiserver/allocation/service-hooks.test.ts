@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ServicePort } from '#/api/generated/core/v1.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
-import { startTestServer, type AnyObject, type TestServer } from '../test-server.ts'
+import { part, startTestServer, type AnyObject, type TestServer } from '../test-server.ts'
 
 const services = '/api/v1/namespaces/default/services'
 
@@ -87,13 +88,36 @@ test('node ports are allocated, kept on update, and rejected if allocated or out
   )
 })
 
-test('a dry run allocates no cluster IP or node port', async t => {
+test('a dry run shows placeholders and allocates no cluster IP or node port', async t => {
   const { request } = await startTestServer(t)
-  assert.equal(
-    (await request('POST', `${services}?dryRun=All`, service('a', { type: 'NodePort' }))).code,
-    201,
+  const tried = async (spec: Readonly<Record<string, unknown>>): Promise<AnyObject> => {
+    const { code, body, text } = await request('POST', `${services}?dryRun=All`, service('a', spec))
+    assert.equal(code, 201, text)
+    return part(body, 'spec')
+  }
+  const local = await tried({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' })
+  assert.deepEqual(local['clusterIPs'], ['10.96.0.0'])
+  assert.deepEqual(
+    [(local['ports'] as unknown as ServicePort[])[0]?.nodePort, local['healthCheckNodePort']],
+    [32_769, 32_770],
   )
+  const explicit = { clusterIP: '10.96.7.7', type: 'NodePort', ports: [{ port: 80, nodePort: 31_000 }] }
+  await tried(explicit)
+  // Allocated to another service, which only the real creation finds.
+  await tried({ clusterIP: '10.96.0.1' })
   assert.deepEqual(await addressNames(request), ['10.96.0.1'])
+  await create(request, 'b', explicit)
+  const taken = await request('POST', `${services}?dryRun=All`, service('a', { ...explicit, clusterIP: '' }))
+  assert.match(
+    taken.body.message ?? '',
+    /nodePort: Invalid value: 31000: provided port is already allocated$/u,
+  )
+})
+
+test('a headless service without selector has both IP families', async t => {
+  const { request } = await startTestServer(t)
+  const { spec } = await create(request, 'a', { clusterIP: 'None', selector: {} })
+  assert.deepEqual([spec?.['ipFamilies'], spec?.['ipFamilyPolicy']], [['IPv4', 'IPv6'], 'RequireDualStack'])
 })
 
 function service(name: string, spec: Readonly<Record<string, unknown>>) {

@@ -4,9 +4,10 @@ import type { Service, ServicePort, ServiceSpec } from '#/api/generated/core/v1.
 import type { IpFamily } from '#/api/net/ip.ts'
 import type { Reservation, ResourceHooks } from '../registry/hooks.ts'
 import type { Registry } from '../registry/registry.ts'
-import { NodePortError, portsOf, releaseNodePorts, allocateNodePorts } from './node-ports.ts'
+import { NodePortError, portsOf, previewNodePort, releaseNodePorts, allocateNodePorts } from './node-ports.ts'
 import {
   ClusterIpError,
+  previewClusterIp,
   releaseClusterIp,
   serviceFamilies,
   allocateClusterIp,
@@ -68,8 +69,10 @@ async function withAddresses(
 ): Promise<Service> {
   const { spec = {} } = service
   if (spec.type === 'ExternalName') return service
-  const families = familiesOf(registry, spec)
-  const shown = { ipFamilies: families.map(familyName), ipFamilyPolicy: spec.ipFamilyPolicy ?? 'SingleStack' }
+  const policy = spec.ipFamilyPolicy ?? oldObject?.spec?.ipFamilyPolicy
+  const ipFamilyPolicy = policy ?? (isSelectorless(spec) ? 'RequireDualStack' : 'SingleStack')
+  const families = familiesOf(registry, { ...spec, ipFamilyPolicy })
+  const shown = { ipFamilies: families.map(familyName), ipFamilyPolicy }
   if (spec.clusterIP === 'None') {
     return { ...service, spec: { ...spec, clusterIP: 'None', clusterIPs: ['None'], ...shown } }
   }
@@ -79,8 +82,10 @@ async function withAddresses(
   for (const [index, family] of families.entries()) {
     const address = requested[index] || undefined
     if (address !== undefined && held.includes(address)) clusterIPs.push(address)
-    else if (dryRun && address === undefined) continue
-    else clusterIPs.push(await take(registry, service, { family, requested: address, taken: clusterIPs }))
+    else
+      clusterIPs.push(
+        await take(registry, service, { family, requested: address, taken: clusterIPs, dryRun }),
+      )
   }
   const [clusterIP] = clusterIPs
   return { ...service, spec: { ...spec, ...(clusterIP && { clusterIP, clusterIPs }), ...shown } }
@@ -91,17 +96,19 @@ interface Wanted {
   readonly requested: string | undefined
   /** Addresses already allocated by this request; released if it fails. */
   readonly taken: readonly string[]
+  readonly dryRun: boolean
 }
 
 async function take(
   registry: Registry,
   service: Service,
-  { family, requested, taken }: Wanted,
+  { family, requested, taken, dryRun }: Wanted,
 ): Promise<string> {
   try {
+    if (dryRun) return await previewClusterIp(registry, { family, requested })
     return await allocateClusterIp(registry, nameOf(service), { family, requested })
   } catch (error) {
-    await giveBack(registry, nameOf(service), { addresses: taken, ports: [] })
+    if (!dryRun) await giveBack(registry, nameOf(service), { addresses: taken, ports: [] })
     if (!(error instanceof ClusterIpError)) throw error
     throw refuse(
       service,
@@ -123,7 +130,7 @@ async function withPorts(
   for (const [index, port] of (spec.ports ?? []).entries()) {
     const requested = port.nodePort ?? 0
     const shared = ports.find(each => each.nodePort && each.nodePort === requested)
-    if (!needed || shared || held.has(requested) || (dryRun && requested === 0)) {
+    if (!needed || shared || held.has(requested)) {
       ports.push(port)
       continue
     }
@@ -133,7 +140,7 @@ async function withPorts(
     ports.push({ ...port, nodePort })
   }
   const healthCheck = spec.healthCheckNodePort ?? 0
-  if (!needsHealthCheck(spec) || held.has(healthCheck) || (dryRun && healthCheck === 0)) {
+  if (!needsHealthCheck(spec) || held.has(healthCheck)) {
     return { ...service, spec: { ...spec, ...(spec.ports && { ports }) } }
   }
   const healthCheckNodePort = await takePort(registry, service, {
@@ -158,11 +165,11 @@ async function takePort(
   { field, requested, taken, dryRun }: WantedPort,
 ): Promise<number> {
   try {
+    if (dryRun) return await previewNodePort(registry, requested, taken)
     const [port = 0] = await allocateNodePorts(registry, [requested])
-    if (dryRun) await releaseNodePorts(registry, [port])
     return port
   } catch (error) {
-    await releaseNodePorts(registry, dryRun ? [] : taken)
+    if (!dryRun) await releaseNodePorts(registry, taken)
     if (!(error instanceof NodePortError)) throw error
     throw refuse(service, invalid(field, requested, error.message))
   }
@@ -180,19 +187,24 @@ function needsHealthCheck({ type, externalTrafficPolicy }: ServiceSpec): boolean
   return type === 'LoadBalancer' && externalTrafficPolicy === 'Local'
 }
 
-function familiesOf(
-  registry: Registry,
-  { ipFamilies, ipFamilyPolicy, clusterIPs }: ServiceSpec,
-): readonly IpFamily[] {
-  const available = serviceFamilies(registry)
+/** A headless service whose endpoints are managed by other programs, which may have addresses of both families. */
+function isSelectorless({ clusterIP, selector = {} }: ServiceSpec): boolean {
+  return clusterIP === 'None' && Object.keys(selector).length === 0
+}
+
+function familiesOf(registry: Registry, spec: ServiceSpec): readonly IpFamily[] {
+  const { ipFamilies, ipFamilyPolicy, clusterIPs } = spec
+  const served = serviceFamilies(registry)
+  const available: readonly IpFamily[] = isSelectorless(spec)
+    ? [...new Set([...served, 4, 6] as const)]
+    : served
   const requested = (ipFamilies ?? []).map(family => (family === 'IPv6' ? 6 : 4))
   const fromAddresses = (clusterIPs ?? [])
     .filter(address => address !== 'None')
     .map(address => (address.includes(':') ? 6 : 4))
   const wanted: readonly IpFamily[] =
     requested.length > 0 ? requested : fromAddresses.length > 0 ? fromAddresses : available.slice(0, 1)
-  if (ipFamilyPolicy === undefined || ipFamilyPolicy === 'SingleStack')
-    return wanted.slice(0, Math.max(1, requested.length))
+  if (ipFamilyPolicy === 'SingleStack') return wanted.slice(0, Math.max(1, requested.length))
   return [...new Set([...wanted, ...available])]
 }
 

@@ -6,7 +6,8 @@ import type {
   WebhookConversion as WebhookConversionSpec,
 } from '#/api/generated/apiextensions/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Random } from '#/platform/platform.ts'
+import type { Clock, Random } from '#/platform/platform.ts'
+import type { Metrics } from '../metrics.ts'
 import { WebhookCallError } from '../webhook-failure.ts'
 import { reviewVersionOf, type WebhookClient } from '../webhook-client.ts'
 import { ConversionResponseError, conversionReview, kindText, readConverted } from './conversion-review.ts'
@@ -14,20 +15,23 @@ import { ConversionResponseError, conversionReview, kindText, readConverted } fr
 export interface ConversionClient {
   readonly client: WebhookClient
   readonly random: Random
+  readonly clock: Clock
+  readonly metrics?: Metrics | undefined
 }
 
 /** Undefined if the conversion strategy is not Webhook. */
 export function conversionWebhookOf(
-  { spec: { conversion } }: CustomResourceDefinition,
+  { metadata, spec: { conversion } }: CustomResourceDefinition,
   calls: ConversionClient,
 ): ConversionWebhook | undefined {
+  const definition = metadata.name ?? ''
   const webhook = conversion?.strategy === 'Webhook' ? conversion.webhook : undefined
   if (webhook === undefined) return undefined
   return async (objects, apiVersion) => {
     const converted: KubernetesObject[] = []
     for (let start = 0; start < objects.length; start += objectsAtOnce) {
       const batch = objects.slice(start, start + objectsAtOnce)
-      converted.push(...(await callWebhook(webhook, calls, { objects: batch, apiVersion })))
+      converted.push(...(await measuredCall(webhook, calls, { objects: batch, apiVersion, definition })))
     }
     return converted
   }
@@ -41,6 +45,43 @@ const timeoutSeconds = 30
 interface Batch {
   readonly objects: readonly KubernetesObject[]
   readonly apiVersion: string
+  /** Name of the CustomResourceDefinition. */
+  readonly definition: string
+}
+
+async function measuredCall(
+  webhook: WebhookConversionSpec,
+  calls: ConversionClient,
+  batch: Batch,
+): Promise<readonly KubernetesObject[]> {
+  const { clock, metrics } = calls
+  const startedMs = clock.monotonicMs()
+  const record = (failureType: string): void => {
+    metrics?.server.recordConversion({
+      definition: batch.definition,
+      from: versionOf(batch.objects[0]?.apiVersion),
+      to: versionOf(batch.apiVersion),
+      succeeded: failureType === '',
+      failureType,
+      seconds: (clock.monotonicMs() - startedMs) / 1_000,
+    })
+  }
+  try {
+    const converted = await callWebhook(webhook, calls, batch)
+    record('')
+    return converted
+  } catch (error) {
+    record(error instanceof Error && error.cause instanceof WebhookCallError ? callFailure : responseFailure)
+    throw error
+  }
+}
+
+/** Values of the failure_type label. */
+const callFailure = 'conversion_call_failure'
+const responseFailure = 'conversion_malformed_response_failure'
+
+function versionOf(apiVersion = ''): string {
+  return apiVersion.slice(apiVersion.indexOf('/') + 1)
 }
 
 async function callWebhook(

@@ -118,6 +118,15 @@ test('a CustomResourceDefinition becomes established and its resource is served'
   )
 })
 
+test('a list of custom objects has a continue token, which is empty at the end', async t => {
+  const { request } = await start(t)
+  for (const name of ['a', 'b']) await request('POST', cronTabs, cronTab({ cronSpec: '* * * * *' }, name))
+  const tokenOf = async (query: string): Promise<string> =>
+    String((await request('GET', `${cronTabs}${query}`)).body['metadata']['continue'])
+  assert.equal(await tokenOf(''), '')
+  assert.notEqual(await tokenOf('?limit=1'), '')
+})
+
 test('custom objects are defaulted, pruned and validated', async t => {
   const { request } = await start(t)
   const created = await request('POST', cronTabs, cronTab({ cronSpec: '* * * * */5', extra: 1, image: null }))

@@ -70,7 +70,8 @@ export class CustomResources {
     this.#registry = registry
     const { platform, cache } = registry
     const client = new WebhookClient({ platform, cache, ...(connectHttp && { connectHttp }) }, noCredentials)
-    this.#webhooks = { client, random: platform.random }
+    const { random, clock } = platform
+    this.#webhooks = { client, random, clock, metrics: registry.metrics }
     this.#loop = new SyncLoop({
       platform,
       failureMessage: 'Failed to sync CustomResourceDefinitions',

@@ -16,7 +16,7 @@ const root = 'spec.validation.openAPIV3Schema.properties[spec]'
 async function errorsOf(spec: object, oldSpec?: object): Promise<string[]> {
   const old = oldSpec && definitionOf(oldSpec)
   const clock = { turn: () => Promise.resolve() }
-  const errors = (await customResourceDefinitionHooks.validate?.(definitionOf(spec), old, clock)) ?? []
+  const errors = (await customResourceDefinitionHooks.validate?.(definitionOf(spec), old, { clock })) ?? []
   return errors.map(error => formatFieldError(error).replaceAll(root, ''))
 }
 

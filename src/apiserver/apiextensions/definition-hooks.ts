@@ -10,7 +10,7 @@ import { validateKeywords } from '#/api/custom-resources/schema-keywords.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import type { Clock } from '#/platform/platform.ts'
-import type { ResourceHooks } from '../registry/hooks.ts'
+import type { HookContext, ResourceHooks } from '../registry/hooks.ts'
 import { hasUnprunedDefaults, validateDefaults } from './validate-defaults.ts'
 import { validateRules, type ValidatedSchema } from './validate-rules.ts'
 
@@ -23,7 +23,7 @@ export const customResourceDefinitionHooks: ResourceHooks = { validate: validate
 async function validateSchemas(
   object: KubernetesObject,
   oldObject: KubernetesObject | undefined,
-  clock: Pick<Clock, 'turn'>,
+  { clock }: HookContext,
 ): Promise<FieldError[]> {
   const oldVersions = versionsOf(oldObject)
   const olds = new Map(oldVersions.map(({ name, schema }) => [name, schema]))

@@ -24,6 +24,8 @@ export interface AuditLogSettings {
 
 export interface AuditLogOptions extends AuditLogSettings {
   readonly platform: Platform
+  /** Called with the number of events that are lost. */
+  readonly onLost?: (count: number) => void
 }
 
 export class AuditLog implements AuditBackend {
@@ -57,7 +59,10 @@ export class AuditLog implements AuditBackend {
     while (!signal.aborted || this.#queue.length > 0) {
       await this.#queue.waitForLine(signal)
       const dropped = this.#queue.takeDropped()
-      if (dropped > 0) log.error('audit log backend queue full, events dropped', { dropped })
+      if (dropped > 0) {
+        this.#options.onLost?.(dropped)
+        log.error('audit log backend queue full, events dropped', { dropped })
+      }
       const lines = this.#queue.take(linesAtOnce)
       if (lines.length === 0) continue
       const waiting = this.#waiting.splice(0, lines.length)
@@ -66,6 +71,7 @@ export class AuditLog implements AuditBackend {
         for (const tell of waiting) tell(true)
       } catch (error) {
         for (const tell of waiting) tell(false)
+        this.#options.onLost?.(lines.length)
         log.error('failed to write audit events', { lost: lines.length, error })
         await this.#close()
         if (!signal.aborted) await clock.sleep(failureDelayMs, signal).catch(() => undefined)

@@ -21,10 +21,12 @@ export interface AuditWebhookOptions extends AuditWebhookSettings {
   readonly platform: Platform
   /** Posts an `EventList` as JSON. Rejects if the webhook did not accept it. */
   readonly post: (body: string) => Promise<void>
+  /** Called with the number of events that are lost. */
+  readonly onLost?: (count: number) => void
 }
 
 export class AuditWebhook implements AuditBackend {
-  readonly #options: Required<AuditWebhookOptions>
+  readonly #options: Required<Omit<AuditWebhookOptions, 'onLost'>> & Pick<AuditWebhookOptions, 'onLost'>
   readonly #queue: LineQueue
   readonly #bucket: TokenBucket | undefined
   readonly #stopping = new AbortController()
@@ -55,7 +57,10 @@ export class AuditWebhook implements AuditBackend {
       await this.#queue.waitForLine(signal)
       await this.#fill(signal)
       const dropped = this.#queue.takeDropped()
-      if (dropped > 0) log.error('audit webhook backend queue full, events dropped', { dropped })
+      if (dropped > 0) {
+        this.#options.onLost?.(dropped)
+        log.error('audit webhook backend queue full, events dropped', { dropped })
+      }
       const lines = this.#queue.take(this.#options.batchEventsMax)
       if (lines.length === 0) continue
       const delayMs = this.#bucket?.reserve(clock.monotonicMs()) ?? 0
@@ -95,6 +100,7 @@ export class AuditWebhook implements AuditBackend {
         return true
       } catch (error) {
         if (failures >= attemptsMax || signal.aborted) {
+          this.#options.onLost?.(lines.length)
           log.error('failed to send audit events to webhook', { lost: lines.length, error })
           return false
         }

@@ -6,6 +6,7 @@ import { hash, X509Certificate } from 'node:crypto'
 import type { PeerCertificate } from '#/api/transport.ts'
 import type { ApiRequest, UserInfo } from '../request.ts'
 import {
+  isAuthenticated,
   withAuthenticatedGroup,
   type AuthenticationResult,
   type RequestAuthenticator,
@@ -19,15 +20,19 @@ export interface ClientCertificatesOptions {
    * user.
    */
   readonly authorities?: string
+  /** Called with the time at which the certificate of a request expires. */
+  readonly onUse?: (expiresMs: number) => void
 }
 
 export class ClientCertificates implements RequestAuthenticator {
   readonly #authorities: readonly X509Certificate[] | undefined
+  readonly #onUse: ClientCertificatesOptions['onUse']
   /** Cached by certificate, because a connection carries many requests. */
   readonly #known = new WeakMap<PeerCertificate, Known>()
 
   /** Throws if the authorities cannot be parsed. */
-  constructor({ authorities }: ClientCertificatesOptions) {
+  constructor({ authorities, onUse }: ClientCertificatesOptions) {
+    this.#onUse = onUse
     this.#authorities = authorities === undefined ? undefined : readCertificates(authorities)
   }
 
@@ -39,7 +44,12 @@ export class ClientCertificates implements RequestAuthenticator {
         : { failure: `client certificate verification failed: ${certificateError}` }
     }
     let known = this.#known.get(certificate)
-    if (known === undefined) this.#known.set(certificate, (known = { result: this.#identify(certificate) }))
+    if (known === undefined) {
+      const result = this.#identify(certificate)
+      known = { result, expiresMs: isAuthenticated(result) ? expiryOf(certificate) : undefined }
+      this.#known.set(certificate, known)
+    }
+    if (known.expiresMs !== undefined) this.#onUse?.(known.expiresMs)
     return known.result
   }
 
@@ -64,6 +74,11 @@ export class ClientCertificates implements RequestAuthenticator {
 /** Wrapper, because an undefined result is cached too. */
 interface Known {
   readonly result: AuthenticationResult
+  readonly expiresMs: number | undefined
+}
+
+function expiryOf({ chain }: PeerCertificate): number | undefined {
+  return chain?.[0] && new X509Certificate(chain[0]).validToDate.getTime()
 }
 
 /** OID of Kubernetes' subject attribute for the user's uid. */

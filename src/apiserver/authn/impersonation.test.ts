@@ -49,6 +49,9 @@ async function run({ rules, as, requester = alice, url = '/api/v1/namespaces/x/p
     warnings: new Set(),
     annotations: new Map(),
     receivedMs: 0,
+    stageStartedMs: 0,
+    excludedMs: 0,
+    isTerminated: false,
   }
   const asked: string[] = []
   let isPassed = false

@@ -40,7 +40,7 @@ export function checkLegacyToken({
   }
   onLegacyUse?.(secret)
   if (secret.metadata.labels?.[invalidSince]) {
-    return { failure: `the token in secret ${namespace}/${secretName} has been marked invalid` }
+    return { failure: `the token in secret ${namespace}/${secretName} ${markedInvalid}` }
   }
   const isGenerated = account.secrets?.some(reference => reference.name === secretName) ?? false
   return {
@@ -53,6 +53,9 @@ export function checkLegacyToken({
     },
   }
 }
+
+/** End of the failure of a token that the legacy token cleaner has invalidated. */
+export const markedInvalid = 'has been marked invalid'
 
 const invalidSince = 'kubernetes.io/legacy-token-invalid-since'
 

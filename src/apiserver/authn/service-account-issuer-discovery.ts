@@ -38,9 +38,14 @@ export class ServiceAccountIssuerDiscovery {
       : new Map()
   }
 
+  /** False if no document is served. */
+  get isServed(): boolean {
+    return this.#documents.size > 0
+  }
+
   /** Undefined for other paths. Throws ApiError 405. */
   handle({ info }: Pick<RequestContext, 'info'>): ApiResponse | undefined {
-    const found = info.isResource ? undefined : this.#documents.get(info.path)
+    const found = info.isResource ? undefined : this.#documents.get(info.path.replace(/\/$/, ''))
     if (found === undefined) return undefined
     if (info.verb !== 'get' && info.verb !== 'head') {
       throw apiError('MethodNotAllowed', 'the server does not allow this method on the requested resource')

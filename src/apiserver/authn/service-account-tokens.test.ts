@@ -76,6 +76,7 @@ test('a service account token authenticates, and the published JWKS verifies it'
     extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${String(claims['jti'])}`] },
   })
   const { body: metadata } = await request('GET', '/.well-known/openid-configuration')
+  assert.deepEqual((await request('GET', '/.well-known/openid-configuration/')).body, metadata)
   assert.deepEqual(metadata, {
     issuer: issuerUrl,
     jwks_uri: 'https://127.0.0.1:6443/openid/v1/jwks',

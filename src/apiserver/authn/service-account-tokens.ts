@@ -10,15 +10,17 @@ import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { Stored } from '#/api/metadata.ts'
 import type { Clock } from '#/platform/platform.ts'
+import type { AccessMetrics } from '../metrics/access.ts'
 import {
   commonAudiences,
+  isAuthenticated,
   type Authenticated,
   type AuthenticationResult,
   type TokenAuthenticator,
 } from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
-import { checkLegacyToken } from './legacy-tokens.ts'
+import { checkLegacyToken, markedInvalid } from './legacy-tokens.ts'
 import {
   legacyIssuer,
   readLegacyClaims,
@@ -40,6 +42,7 @@ export interface ServiceAccountTokensOptions {
   readonly audiences: readonly string[]
   /** Called when a secret-based token is used. */
   readonly onLegacyUse?: (secret: Stored<Secret>) => void
+  readonly metrics?: AccessMetrics['serviceAccounts'] | undefined
 }
 
 /** Maximum number of cached verifications; an evicted token is verified again. */
@@ -93,12 +96,31 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const audiences = commonAudiences(asked, meant)
     if (audiences.length === 0) return { failure: 'token audiences do not match' }
     if ('legacy' in verified) {
-      return checkLegacyToken({ claims: verified.legacy, token, objects, audiences, onLegacyUse })
+      const result = checkLegacyToken({ claims: verified.legacy, token, objects, audiences, onLegacyUse })
+      this.#recordLegacyUse(result)
+      return result
     }
     const nowMs = this.#options.clock.now()
     const failure = whyNotNow(verified.claims, nowMs) ?? this.#whyGone(verified.boundObjects, nowMs)
     if (failure !== undefined) return { failure }
-    return withStaleness({ ...verified.result, audiences }, verified.claims, nowMs)
+    const result = withStaleness({ ...verified.result, audiences }, verified.claims, nowMs)
+    const { metrics } = this.#options
+    if (result.annotations?.[staleAnnotation]) metrics?.stale.add()
+    else metrics?.valid.add()
+    return result
+  }
+
+  #recordLegacyUse(result: AuthenticationResult): void {
+    const { metrics } = this.#options
+    if (metrics === undefined || result === undefined) return
+    if (!isAuthenticated(result)) {
+      if (result.failure.endsWith(markedInvalid)) metrics.invalidLegacyAuto.add()
+      return
+    }
+    metrics.legacy.add()
+    const isGenerated = (result.warnings?.length ?? 0) > 0
+    const uses = isGenerated ? metrics.legacyAuto : metrics.legacyManual
+    uses.add()
   }
 
   #boundObjectsOf({
@@ -161,6 +183,8 @@ function whyNotNow({ expires, issued, notBefore }: ServiceAccountClaims, nowMs: 
   return undefined
 }
 
+const staleAnnotation = 'authentication.k8s.io/stale-token'
+
 /** Adds an audit annotation if the client still uses a token that it should have renewed. */
 function withStaleness(
   result: Authenticated,
@@ -170,7 +194,7 @@ function withStaleness(
   if (warnAfter === undefined || nowMs <= warnAfter * 1_000) return result
   const seconds = Math.floor(nowMs / 1_000) - warnAfter
   const text = `subject: ${subject}, seconds after warning threshold: ${seconds}`
-  return { ...result, annotations: { 'authentication.k8s.io/stale-token': text } }
+  return { ...result, annotations: { [staleAnnotation]: text } }
 }
 
 function authenticatedBy({

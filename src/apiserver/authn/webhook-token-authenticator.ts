@@ -15,6 +15,7 @@ import {
   type TokenAuthenticator,
 } from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'
+import type { AccessMetrics } from '../metrics/access.ts'
 import { AuthenticationCache, type TimedResult } from './authentication-cache.ts'
 import { requestJson, HttpStatusError } from './request-json.ts'
 
@@ -29,6 +30,7 @@ export interface TokenWebhookSettings {
 }
 
 export interface WebhookTokenAuthenticatorOptions extends TokenWebhookSettings {
+  readonly metrics?: AccessMetrics | undefined
   readonly platform: Pick<Platform, 'clock' | 'random' | 'log'>
   readonly connectHttp: HttpConnect
   /** Audiences assumed if the response has none. */
@@ -51,7 +53,11 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
 
   constructor(options: WebhookTokenAuthenticatorOptions) {
     this.#options = options
-    this.#known = new AuthenticationCache({ clock: options.platform.clock, sizeMax: answersMax })
+    this.#known = new AuthenticationCache({
+      clock: options.platform.clock,
+      sizeMax: answersMax,
+      metrics: options.metrics,
+    })
   }
 
   authenticate(token: BearerToken, audiences: readonly string[]): Awaitable<AuthenticationResult> {

@@ -65,7 +65,8 @@ export const noOpinion: Authorization = { decision: 'no opinion', reason: '' }
 export const allowed: Authorization = { decision: 'allow', reason: '' }
 
 export function attributesOf(user: UserInfo, info: RequestInfo, query?: URLSearchParams): Attributes {
-  if (!info.isResource || query === undefined || !readsMany.has(info.verb)) return { user, ...info }
+  if (!info.isResource || info.isWatchPath || query === undefined || !readsMany.has(info.verb))
+    return { user, ...info }
   const fields = query.get('fieldSelector')
   const labels = query.get('labelSelector')
   return {

@@ -233,6 +233,7 @@ test('a node can list pods only with its spec.nodeName selector', async t => {
       subresource: '',
       name: '',
       rest: '',
+      isWatchPath: false,
     } as const
     const { decision } = await authorizer.authorize(
       attributesOf(node('n1'), info, new URLSearchParams(query)),

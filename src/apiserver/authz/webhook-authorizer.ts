@@ -8,6 +8,7 @@ import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import { HttpClientError, type HttpClientTls, type HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { AccessMetrics } from '../metrics/access.ts'
 import { requestJson, HttpStatusError } from '../authn/request-json.ts'
 import {
   noOpinion,
@@ -21,6 +22,8 @@ import {
 import { fieldRequirements, labelRequirements } from './selector-attributes.ts'
 
 export interface AuthorizationWebhookSettings {
+  /** The name in the AuthorizationConfiguration; empty for the webhook of the flags. */
+  readonly name?: string
   readonly url: string
   readonly tls?: HttpClientTls
   /** Credentials of this server. */
@@ -45,7 +48,9 @@ export interface WebhookConnection {
   readonly connectHttp: HttpConnect
 }
 
-export interface WebhookAuthorizerOptions extends AuthorizationWebhookSettings, WebhookConnection {}
+export interface WebhookAuthorizerOptions extends AuthorizationWebhookSettings, WebhookConnection {
+  readonly metrics?: AccessMetrics | undefined
+}
 
 const authorizedTtlMsDefault = 300_000
 const unauthorizedTtlMsDefault = 30_000
@@ -90,15 +95,23 @@ export class WebhookAuthorizer implements Required<Authorizer> {
 
   async #call(spec: SubjectAccessReviewSpec, key: string | undefined): Promise<Authorization> {
     const {
-      platform: { log },
+      platform: { clock, log },
       url,
       onFailure = 'no opinion',
     } = this.#options
+    const startedMs = clock.monotonicMs()
+    const record = (result: string): void => {
+      const seconds = (clock.monotonicMs() - startedMs) / 1_000
+      const isFailOpen = result !== 'success' && onFailure === 'no opinion'
+      this.#options.metrics?.recordWebhook({ name: this.#options.name ?? '', result, seconds, isFailOpen })
+    }
     try {
       const status = readStatus(await this.#review(spec))
+      record('success')
       if (key !== undefined) this.#remember(key, status)
       return decisionOf(status)
     } catch (error) {
+      record(clock.monotonicMs() - startedMs >= deadlineMs ? 'timeout' : 'error')
       log.error('Failed to make webhook authorizer request', { url, error })
       const message = error instanceof Error ? error.message : 'unknown'
       return {

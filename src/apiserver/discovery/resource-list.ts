@@ -75,7 +75,7 @@ function isStored({ verbs }: Resource): boolean {
 }
 
 /** Changes if the storage version of the resource changes. */
-function storageVersionHash({ storage, kind }: Resource): string {
-  const name = `${storage.group}/${storage.version}/${kind}`
+function storageVersionHash({ storage, hashedVersion = storage.version, kind }: Resource): string {
+  const name = `${storage.group}/${hashedVersion}/${kind}`
   return createHash('sha256').update(name).digest().subarray(0, 8).toString('base64')
 }

@@ -32,8 +32,11 @@ export interface VersionInfo {
 /** The Kubernetes release of the served API. */
 const release = { major: 1, minor: 36, patch: 4 }
 
+/** Such as `1.36.4`. */
+export const kubernetesVersion = `${release.major}.${release.minor}.${release.patch}`
+
 export function gitVersion({ version }: Pick<Build, 'version'>): string {
-  return `v${release.major}.${release.minor}.${release.patch}+k8ts.${version}`
+  return `v${kubernetesVersion}+k8ts.${version}`
 }
 
 export function versionInfo(build: Build): VersionInfo {

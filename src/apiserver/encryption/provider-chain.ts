@@ -2,6 +2,7 @@
  * Ciphers selected by the prefix of the stored value. The first one encrypts; all can decrypt, so that keys
  * can be rotated.
  */
+import type { Transformation } from '../metrics/storage.ts'
 import { DecryptionError, type Cipher, type Decrypted, type StoreKey } from './cipher.ts'
 
 export interface Provider {
@@ -13,18 +14,37 @@ export interface Provider {
 /** Common prefix of all encrypted values. */
 export const encryptedPrefix = 'k8s:enc:'
 
+/** Called at the begin of a transformation; the result is called at its end. */
+export type RecordTransformation = (
+  type: Transformation['type'],
+  prefix: string,
+  storeKey: StoreKey,
+) => (status: 'OK' | 'Unknown') => void
+
 export class ProviderChain implements Cipher {
   readonly #links: readonly Link[]
+  readonly #record: RecordTransformation | undefined
 
-  constructor(providers: readonly Provider[]) {
-    this.#links = providers.map(({ prefix, cipher }) => ({ prefix: Buffer.from(prefix), cipher }))
+  constructor(providers: readonly Provider[], record?: RecordTransformation) {
+    this.#record = record
+    this.#links = providers.map(({ prefix, cipher }) => ({
+      prefix: Buffer.from(prefix),
+      name: /^k8s:enc:(?!kms:)[^:]+:v\d+:/.exec(prefix)?.[0] ?? prefix,
+      cipher,
+    }))
   }
 
   encrypt(value: Uint8Array, storeKey: StoreKey): Uint8Array {
-    const { prefix, cipher } = this.#links[0]!
-    return prefix.length === 0
-      ? cipher.encrypt(value, storeKey)
-      : Buffer.concat([prefix, cipher.encrypt(value, storeKey)])
+    const { prefix, name, cipher } = this.#links[0]!
+    const end = this.#record?.('to_storage', name, storeKey)
+    try {
+      const encrypted = cipher.encrypt(value, storeKey)
+      end?.('OK')
+      return prefix.length === 0 ? encrypted : Buffer.concat([prefix, encrypted])
+    } catch (error) {
+      end?.('Unknown')
+      throw error
+    }
   }
 
   decrypt(stored: Uint8Array, storeKey: StoreKey): Decrypted | Promise<Decrypted> {
@@ -39,16 +59,21 @@ export class ProviderChain implements Cipher {
   #tryFrom(start: number, stored: Stored, failure?: DecryptionError): Decrypted | Promise<Decrypted> {
     const { bytes, storeKey } = stored
     for (let index = start; index < this.#links.length; index++) {
-      const { prefix, cipher } = this.#links[index]!
+      const { prefix, name, cipher } = this.#links[index]!
       if (!bytes.subarray(0, prefix.length).equals(prefix)) continue
+      const end = this.#record?.('from_storage', name, storeKey)
+      const succeed = (decrypted: Decrypted): Decrypted => {
+        end?.('OK')
+        return withAge(decrypted, index)
+      }
       const next = (error: unknown): Decrypted | Promise<Decrypted> => {
+        end?.('Unknown')
         if (!(error instanceof DecryptionError)) throw error
         return this.#tryFrom(index + 1, stored, error)
       }
       try {
         const decrypted = cipher.decrypt(bytes.subarray(prefix.length), storeKey)
-        if (decrypted instanceof Promise) return decrypted.then(each => withAge(each, index), next)
-        return withAge(decrypted, index)
+        return decrypted instanceof Promise ? decrypted.then(succeed, next) : succeed(decrypted)
       } catch (error) {
         return next(error)
       }
@@ -64,6 +89,8 @@ interface Stored {
 
 interface Link {
   readonly prefix: Buffer
+  /** The prefix without the name of the key. */
+  readonly name: string
   readonly cipher: Cipher
 }
 

@@ -1,13 +1,21 @@
 /** Selects the cipher of each store key from the configuration, and manages the KMS plugins. */
+import { qualifiedResourceName } from '#/api/resource.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { HealthCheck } from '../health.ts'
+import type { StorageMetrics } from '../metrics/storage.ts'
 import { aesCbc, aesGcm } from './aes.ts'
 import type { Cipher, RandomBytes } from './cipher.ts'
 import { parseEncryptionConfiguration, type ProviderConfiguration } from './configuration.ts'
 import { EnvelopeCipher } from './envelope-cipher.ts'
 import { KmsPlugin } from './kms-plugin.ts'
-import { encryptedPrefix, identity, ProviderChain, type Provider } from './provider-chain.ts'
+import {
+  encryptedPrefix,
+  identity,
+  ProviderChain,
+  type Provider,
+  type RecordTransformation,
+} from './provider-chain.ts'
 import { resourcePrefixOf, includesResource, resourceOfPrefix } from './resource-names.ts'
 import { secretbox } from './secretbox.ts'
 
@@ -18,16 +26,19 @@ export interface ResourceCiphersOptions {
   readonly configuration: string
   /** Aborts waiting for a KMS plugin. */
   readonly signal?: AbortSignal
+  readonly metrics?: StorageMetrics
 }
 
 export class ResourceCiphers implements AsyncDisposable {
   readonly #platform: Platform
   readonly #connect: GrpcConnect
+  readonly #metrics: StorageMetrics | undefined
   #active: Active = { lists: [], envelopes: [], services: [] }
   /** Cached ciphers by key prefix of the resource. */
   readonly #ciphers = new Map<string, Cipher | undefined>()
 
-  private constructor({ platform, connect }: ResourceCiphersOptions) {
+  private constructor({ platform, connect, metrics }: ResourceCiphersOptions) {
+    this.#metrics = metrics
     this.#platform = platform
     this.#connect = connect
   }
@@ -123,9 +134,20 @@ export class ResourceCiphers implements AsyncDisposable {
     }
     const lists = parseEncryptionConfiguration(configuration).map(({ resources, providers }) => ({
       resources,
-      chain: new ProviderChain(providers.flatMap(providersOf)),
+      chain: new ProviderChain(providers.flatMap(providersOf), this.#record),
     }))
     return { lists, envelopes, services }
+  }
+
+  readonly #record: RecordTransformation = (type, prefix, storeKey) => {
+    const { clock } = this.#platform
+    const startedMs = clock.monotonicMs()
+    return status => {
+      const resource = resourceOfPrefix(resourcePrefixOf(storeKey) ?? '')
+      const seconds = (clock.monotonicMs() - startedMs) / 1_000
+      const name = resource ? qualifiedResourceName(resource) : ''
+      this.#metrics?.recordTransformation({ type, prefix, resource: name, status, seconds })
+    }
   }
 
   async #waitFor(envelope: EnvelopeCipher, signal: AbortSignal | undefined): Promise<void> {

@@ -6,6 +6,8 @@
 import { createHash } from 'node:crypto'
 import { Queue } from '#/base/queue.ts'
 import { LruMap } from '#/base/lru-map.ts'
+import type { VirtualTimes } from '../metrics/flow-control.ts'
+import type { FlowRequest } from './flow-request.ts'
 
 export interface QueuingLimits {
   readonly queues: number
@@ -14,6 +16,7 @@ export interface QueuingLimits {
 }
 
 export interface QueuedRequest {
+  readonly flowRequest: FlowRequest
   readonly seats: number
   /** Called when the request is dispatched. */
   readonly start: (charge: DispatchedWork) => void
@@ -29,15 +32,33 @@ export interface DispatchedWork {
 }
 
 export class FairQueue {
+  readonly index: number
   readonly waiting = new Queue<QueuedRequest>()
   /** Number of entries in `waiting` that are not gone. */
   length = 0
   /** Seats of executing requests. */
   running = 0
+  executing = 0
   /** Virtual start time of the next request. */
   virtualStart = 0
   /** Moving average of execution times. */
   estimatedMs = initialMs
+
+  constructor(index: number) {
+    this.index = index
+  }
+
+  /** The requests that wait, in order. */
+  get requests(): readonly QueuedRequest[] {
+    const { waiting } = this
+    return Array.from({ length: waiting.length }, (_, index) => waiting.at(index)!).filter(
+      each => !each.isCanceled,
+    )
+  }
+
+  get waitingSeats(): number {
+    return this.requests.reduce((sum, { seats }) => sum + seats, 0)
+  }
 }
 
 export class FairQueues {
@@ -55,6 +76,21 @@ export class FairQueues {
 
   get isEmpty(): boolean {
     return this.#occupied.size === 0
+  }
+
+  get limits(): QueuingLimits {
+    return this.#limits
+  }
+
+  /** The queues that have been used since there were no waiting requests. */
+  get queues(): Iterable<FairQueue> {
+    return this.#queues.values()
+  }
+
+  get virtualTimes(): VirtualTimes {
+    const starts = Array.from(this.#occupied, ({ virtualStart }) => virtualStart)
+    const next = starts.length > 0 ? { min: Math.min(...starts), max: Math.max(...starts) } : undefined
+    return { lastDispatched: this.#virtualTime, next }
   }
 
   /** Waiting requests keep their queues. */
@@ -106,12 +142,14 @@ export class FairQueues {
     this.#virtualTime = queue.virtualStart
     queue.virtualStart += seats * estimatedMs
     queue.running += seats
+    queue.executing++
     this.#shrink(queue)
     return { queue, seats, estimatedMs }
   }
 
   finish({ queue, seats, estimatedMs }: DispatchedWork, tookMs: number): void {
     queue.running -= seats
+    queue.executing--
     queue.virtualStart += seats * (tookMs - estimatedMs)
     queue.estimatedMs += (tookMs - queue.estimatedMs) * learning
   }
@@ -135,7 +173,7 @@ export class FairQueues {
     let best: FairQueue | undefined
     for (const index of hand) {
       let queue = this.#queues.get(index)
-      if (queue === undefined) this.#queues.set(index, (queue = new FairQueue()))
+      if (queue === undefined) this.#queues.set(index, (queue = new FairQueue(index)))
       if (best === undefined || queue.length + queue.running < best.length + best.running) best = queue
     }
     return best!

@@ -4,7 +4,7 @@
  */
 import { tooManyRequests } from '#/api/errors.ts'
 import type { Stage } from '../pipeline.ts'
-import { isConnectSubresource, type RequestInfo } from '../request-info.ts'
+import { isConnectSubresource, isProfilePath, type RequestInfo } from '../request-info.ts'
 
 export interface InFlightLimits {
   /** 0 means no limit. */
@@ -18,7 +18,10 @@ export function maxInFlight(limits: InFlightLimits): Stage {
     const { info, user } = context
     if (isLongRunning(info) || user.groups.includes('system:masters')) return next(context)
     const kind = reading.has(info.verb) ? 'readOnly' : 'mutating'
-    if (limits[kind] > 0 && running[kind] >= limits[kind]) throw tooManyRequestsError()
+    if (limits[kind] > 0 && running[kind] >= limits[kind]) {
+      context.isTerminated = true
+      throw tooManyRequestsError()
+    }
     running[kind]++
     try {
       return await next(context)
@@ -41,5 +44,5 @@ const retryAfterSeconds = 1
  * until it has started.
  */
 export function isLongRunning(info: RequestInfo): boolean {
-  return info.isResource && isConnectSubresource(info)
+  return info.isResource ? isConnectSubresource(info) : isProfilePath(info.path)
 }

@@ -27,7 +27,7 @@ test('shares become nominal, lendable and borrowable seats', () => {
 
 test('levels with demand borrow unused seats', () => {
   const limits = (...levels: LevelState[]): number[] =>
-    planConcurrencyLimits(levels, 100).map(plan => plan.limit)
+    planConcurrencyLimits(levels, 100).levels.map(plan => plan.limit)
   assert.deepEqual(limits(level(50, 10, 100, 0), level(50, 10, 100, 0)), [50, 50])
   assert.deepEqual(limits(level(50, 10, 100, 0), level(50, 10, 100, 200)), [10, 90])
   assert.deepEqual(limits(level(50, 50, 100, 0), level(50, 10, 100, 200)), [50, 50])
@@ -42,7 +42,10 @@ test('smoothed demand decreases slowly', () => {
   let smoothed = 0
   const seen: number[] = []
   for (const demand of [80, 0, 0, 0, 0]) {
-    const [plan] = planConcurrencyLimits([level(50, 10, 100, demand, smoothed), level(50, 10, 100, 60)], 100)
+    const [plan] = planConcurrencyLimits(
+      [level(50, 10, 100, demand, smoothed), level(50, 10, 100, 60)],
+      100,
+    ).levels
     smoothed = plan!.smoothed
     seen.push(Math.round(smoothed))
   }
@@ -68,7 +71,7 @@ test('concurrency limits respect minimums and the server total for random demand
         demand: steady(demand),
         smoothed: 0,
       }))
-      const plans = planConcurrencyLimits(states, 600)
+      const { levels: plans } = planConcurrencyLimits(states, 600)
       for (const [index, { min, nominal }] of states.entries()) {
         assert.ok(
           plans[index]!.limit >= Math.min(nominal, Math.max(min, Math.min(nominal, given[index]!.demand))),

@@ -51,6 +51,14 @@ export interface LevelPlan {
   /** Seats the level may use until the next plan. */
   readonly limit: number
   readonly smoothed: number
+  readonly target: number
+}
+
+export interface ConcurrencyPlan {
+  /** In the order of the levels. */
+  readonly levels: readonly LevelPlan[]
+  /** The fraction of its target that each level gets, within its bounds. */
+  readonly fairFraction: number
 }
 
 /**
@@ -58,10 +66,7 @@ export interface LevelPlan {
  */
 const memory = 0.977
 
-export function planConcurrencyLimits(
-  levels: readonly LevelState[],
-  serverSeats: number,
-): readonly LevelPlan[] {
+export function planConcurrencyLimits(levels: readonly LevelState[], serverSeats: number): ConcurrencyPlan {
   const wanted = levels.map(level => {
     const { min, nominal, demand, smoothed } = level
     const envelope = Math.min(demand.high, demand.average + demand.deviation)
@@ -74,10 +79,12 @@ export function planConcurrencyLimits(
     .filter(({ level }) => !level.isExempt)
     .map(({ level, ...wish }) => ({ ...wish, high: level.max }))
   const fraction = fairFraction(wishes, serverSeats - taken)
-  return wanted.map(({ level, smooth, low, target }) => ({
+  const planned = wanted.map(({ level, smooth, low, target }) => ({
     limit: level.isExempt ? low : Math.round(clamp(fraction * target, low, level.max)),
     smoothed: smooth,
+    target,
   }))
+  return { levels: planned, fairFraction: fraction }
 }
 
 interface BorrowingTarget {

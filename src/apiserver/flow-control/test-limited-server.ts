@@ -7,6 +7,7 @@ import { Simulation } from '#/platform/simulated.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { flowControlObjects } from '../bootstrap/flow-control.ts'
 import { FlowControl } from '../flow-control.ts'
+import { Metrics } from '../metrics.ts'
 import { pipeline, type Handle } from '../pipeline.ts'
 import { WatchCache } from '../registry/watch-cache.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
@@ -27,6 +28,7 @@ export interface Answer {
 export class LimitedServer {
   readonly simulation: Simulation
   readonly flowControl: FlowControl
+  readonly metrics = new Metrics()
   readonly store: MemoryStore
   /** Number of requests being served, and its maximum. */
   running = 0
@@ -40,7 +42,11 @@ export class LimitedServer {
     this.simulation = simulation
     this.store = store
     this.#stopping = new AbortController()
-    this.flowControl = new FlowControl({ registry: { platform, cache, scheme }, seats: options.seats })
+    const { metrics } = this
+    this.flowControl = new FlowControl({
+      registry: { platform, cache, scheme, metrics },
+      seats: options.seats,
+    })
     this.#handle = pipeline(
       platform,
       [

@@ -2,7 +2,12 @@
  * The opaque continue token of paginated lists. It is validated strictly, because clients can send arbitrary
  * tokens and must not read beyond the listed resource.
  */
-import { badRequest } from '#/api/errors.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
+import { describeType } from '#/api/decoding/decode-scalar.ts'
+import { badRequest, type ApiError } from '#/api/errors.ts'
+import { parseJson } from '#/api/text/json.ts'
+import { isObject, type JsonObject } from '#/api/text/json-object.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 
 export interface ContinueToken {
   /** The revision of all pages; undefined for an inconsistent continuation at the latest revision. */
@@ -21,30 +26,61 @@ export function writeContinueToken({ revision, after }: ContinueToken): string {
 
 /** Throws ApiError 400 if the token is invalid. */
 export function readContinueToken(text: string): ContinueToken {
-  const token = parse(text)
-  if (token?.v !== version)
-    throw badRequest('continue key is not valid: server does not recognize this encoded version')
-  const { rv, start } = token
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0 || rv < -1) {
-    throw badRequest('continue key is not valid: incorrect encoded start resourceVersion')
-  }
-  if (typeof start !== 'string' || !/^[\w.:-]+(?:\/[\w.:-]+)?\0$/.test(start)) {
-    throw badRequest('continue key is not valid: encoded start key empty')
-  }
-  return { revision: rv === -1 ? undefined : rv, after: start.slice(0, -1) }
+  const { v, rv, start } = parse(text)
+  if (v !== version) throw invalidToken(`server does not recognize this encoded version ${v}`)
+  if (rv === 0) throw invalidToken(`incorrect encoded start resourceVersion (version ${version})`)
+  if (start === '') throw invalidToken(`encoded start key empty (version ${version})`)
+  // The key must not leave the prefix of the list.
+  const isClean = /^\/?[^/]+(?:\/[^/]+)*$/.test(start) && !/(?:^|\/)\.\.?(?:\/|$)/.test(start)
+  if (!isClean) throw invalidToken(start)
+  return { revision: rv < 0 ? undefined : rv, after: start.replace(/^\//, '').replace(/\0$/, '') }
 }
 
 /** Maximum length of a token. */
 const charactersMax = 4_096
 
-function parse(
-  text: string,
-): { readonly v?: unknown; readonly rv?: unknown; readonly start?: unknown } | undefined {
-  if (text.length > charactersMax) return undefined
+interface Token {
+  readonly v: string
+  readonly rv: number
+  readonly start: string
+}
+
+function parse(text: string): Token {
+  const at = text.search(/[^\w-]/)
+  if (text.length > charactersMax || at !== -1 || text.length % 4 === 1)
+    throw invalidToken(
+      `illegal base64 data at input byte ${at === -1 ? text.length - (text.length % 4) : at}`,
+    )
+  const value = parseObject(Buffer.from(text, 'base64url'))
+  return { v: stringIn(value, 'v'), rv: revisionIn(value), start: stringIn(value, 'start') }
+}
+
+function parseObject(bytes: Uint8Array): JsonObject {
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
+    const value = parseJson(bytes)
+    if (isObject(value)) return value
+    throw unmarshal(value, 'value of type storage.continueToken')
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw invalidToken(error.message)
   }
+}
+
+function stringIn(value: JsonObject, name: string): string {
+  const found = value[name] ?? ''
+  if (typeof found === 'string') return found
+  throw unmarshal(found, `struct field continueToken.${name} of type string`)
+}
+
+function revisionIn({ rv = 0 }: JsonObject): number {
+  if (typeof rv === 'number' && Number.isSafeInteger(rv)) return rv
+  throw unmarshal(rv, 'struct field continueToken.rv of type int64')
+}
+
+function unmarshal(value: JsonValue, target: string): ApiError {
+  return invalidToken(`json: cannot unmarshal ${describeType(value)} into Go ${target}`)
+}
+
+function invalidToken(problem: string): ApiError {
+  return badRequest(`invalid continue token: continue key is not valid: ${problem}`)
 }

@@ -6,7 +6,7 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { decodeProtobuf } from '#/api/protobuf.ts'
 import { quote } from '#/api/text/quote.ts'
-import { isCustomKind, type GroupVersionKind } from '#/api/resource.ts'
+import { isCustomKind, type GroupVersion, type GroupVersionKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import { requestBytesMax, strictDecode, type FieldValidation } from '#/api/decoding/strict-decode.ts'
 import { nextSlice } from '#/platform/time-slices.ts'
@@ -17,6 +17,8 @@ export interface Expected {
   readonly kind: GroupVersionKind
   readonly schema: StructSchema
   readonly fieldValidation: FieldValidation
+  /** Other versions with the same schema that are accepted. */
+  readonly accepted?: readonly GroupVersion[]
 }
 
 export async function decodeBody(scope: RequestScope, expected: Expected): Promise<KubernetesObject> {
@@ -24,11 +26,12 @@ export async function decodeBody(scope: RequestScope, expected: Expected): Promi
   if (request.body.value !== undefined) return readValue(request.body.value as JsonValue, expected)
   const format = bodyFormat(request.headers['content-type'])
   const bytes = await request.body.bytes(requestBytesMax)
+  recordBodySize(scope, bytes.length)
   if (bytes.length < largeBytesMin) return decodeBytes(scope, bytes, { ...expected, format })
   const { clock } = scope.registry.platform
-  await nextSlice(clock)
+  await nextSlice(clock, 'decode request body')
   const object = decodeBytes(scope, bytes, { ...expected, format })
-  await nextSlice(clock)
+  await nextSlice(clock, 'large request')
   return object
 }
 
@@ -51,7 +54,13 @@ function readValue(value: JsonValue, { kind: { kind, version }, schema }: Expect
 function decodeBytes(
   scope: RequestScope,
   bytes: Uint8Array,
-  { kind, schema, fieldValidation, format }: Expected & { readonly format: keyof typeof mediaTypes },
+  {
+    kind,
+    schema,
+    fieldValidation,
+    format,
+    accepted = [],
+  }: Expected & { readonly format: keyof typeof mediaTypes },
 ): KubernetesObject {
   if (format === 'protobuf') {
     const object: KubernetesObject = readProtobuf(bytes, kind)
@@ -64,6 +73,7 @@ function decodeBytes(
     mediaType: mediaTypes[format],
     schema,
     expected: kind,
+    accepted,
     fieldValidation,
     customResource: isCustomKind({ schema }),
   })
@@ -84,5 +94,12 @@ function readProtobuf(bytes: Uint8Array, kind: GroupVersionKind): KubernetesObje
 export async function bodyBytes(scope: RequestScope): Promise<Uint8Array> {
   const { body } = scope.context.request
   if (body.value !== undefined) return Buffer.from(JSON.stringify(body.value))
-  return body.bytes(requestBytesMax)
+  const bytes = await body.bytes(requestBytesMax)
+  recordBodySize(scope, bytes.length)
+  return bytes
+}
+
+function recordBodySize({ registry, resource, info }: RequestScope, sizeBytes: number): void {
+  const verb = info.verb === 'deletecollection' ? 'delete_collection' : info.verb
+  registry.metrics?.requests.bodySizes(resource.group, resource.plural, verb).observe(sizeBytes)
 }

@@ -21,7 +21,7 @@ export async function deleteHandler(scope: RequestScope): Promise<ApiResponse> {
 
 /** Pods and some other kinds return the deleted object; most return a Status. */
 function returnsObject({ resource }: RequestScope): boolean {
-  return rulesOf(resource).returnDeletedObject === true
+  return rulesOf(resource).returnDeletedObject !== undefined
 }
 
 function goneStatus({ resource }: RequestScope, stored: StoredObject): object {

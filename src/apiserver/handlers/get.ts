@@ -1,15 +1,18 @@
 /** GET of one object, from the cache. */
-import { notFound } from '#/api/errors.ts'
+import { badRequest, notFound } from '#/api/errors.ts'
+import { isTrue } from '../request-info.ts'
 import type { ApiResponse } from '../request.ts'
 import { objectBody } from '../object-body.ts'
 import { keyOfScope, subjectOf, type RequestScope } from './request-scope.ts'
 import { waitUntilFresh } from './wait-until-fresh.ts'
-import { parseResourceVersion } from './list-options.ts'
+import { getVersion } from './list-options.ts'
 
 export async function get(scope: RequestScope): Promise<ApiResponse> {
   const { registry, view, context } = scope
   const key = keyOfScope(scope)
-  await waitUntilFresh(scope, parseResourceVersion(context.request.query.get('resourceVersion') ?? ''))
+  if (isTrue(context.request.query.get('export')))
+    throw badRequest('the export parameter, deprecated since v1.14, is no longer supported')
+  await waitUntilFresh(scope, getVersion(context.request.query.get('resourceVersion') ?? ''))
   const stored = registry.cache.get(key)
   if (stored === undefined) throw notFound(subjectOf(scope))
   return { status: 200, body: await objectBody(view, stored, scope) }

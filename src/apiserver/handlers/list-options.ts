@@ -1,6 +1,14 @@
 /** Parses and validates the query options of list and watch requests. */
-import { badRequest } from '#/api/errors.ts'
-import { forbiddenField, invalid, invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
+import { badRequest, unknownError } from '#/api/errors.ts'
+import {
+  forbiddenField,
+  formatFieldError,
+  invalid,
+  invalidObject,
+  notSupported,
+  type FieldError,
+} from '#/api/field-error.ts'
+import { quote } from '#/api/text/quote.ts'
 import { isTrue } from '../request-info.ts'
 import { integerParameter } from './request-scope.ts'
 import { readSelection, type Selection } from './selection.ts'
@@ -27,7 +35,7 @@ export function readListOptions(scope: RequestScope): ListOptions {
   const initialEvents = query.get('sendInitialEvents')
   const isWatch = scope.info.verb === 'watch'
   const errors = isWatch
-    ? checkWatch({ match, initialEvents, allowWatchBookmarks: isTrue(query.get('allowWatchBookmarks')) })
+    ? checkWatch({ match, version, continueToken, initialEvents })
     : checkList({ match, version, continueToken, initialEvents })
   if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'ListOptions' }, errors)
   const limit = integerParameter(query, 'limit') ?? 0
@@ -35,7 +43,7 @@ export function readListOptions(scope: RequestScope): ListOptions {
     selection: readSelection(scope),
     limit: Math.max(limit, 0),
     continueToken,
-    resourceVersion: parseResourceVersion(version),
+    resourceVersion: isWatch ? getVersion(version) : listVersion(version),
     resourceVersionMatch: match as ListOptions['resourceVersionMatch'],
     timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
     allowWatchBookmarks: isTrue(query.get('allowWatchBookmarks')),
@@ -43,11 +51,33 @@ export function readListOptions(scope: RequestScope): ListOptions {
   }
 }
 
+/** Of a list: undefined when empty. Throws ApiError 400. */
+function listVersion(text: string): number | undefined {
+  const version = parseResourceVersion(text)
+  if (version !== 'invalid') return version
+  throw badRequest(`invalid resource version: ${formatFieldError(invalidResourceVersion(text))}`)
+}
+
+/** Of a get or watch: undefined when empty. The error has no reason, as in Kubernetes. */
+export function getVersion(text: string): number | undefined {
+  const version = parseResourceVersion(text)
+  if (version !== 'invalid') return version
+  throw unknownError(formatFieldError(invalidResourceVersion(text)))
+}
+
 /** Undefined when empty. */
-export function parseResourceVersion(text: string): number | undefined {
+function parseResourceVersion(text: string): number | undefined | 'invalid' {
   if (text === '') return undefined
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw badRequest(`Invalid value: ${JSON.stringify(text.slice(0, 100))}: invalid resource version`)
+  return /^\d{1,20}$/.test(text) && BigInt(text) < 2n ** 64n ? Number(text) : 'invalid'
+}
+
+function invalidResourceVersion(text: string): FieldError {
+  const problem = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax'
+  return invalid(
+    'resourceVersion',
+    text,
+    `strconv.ParseUint: parsing ${quote(text.slice(0, 100))}: ${problem}`,
+  )
 }
 
 const matches = ['Exact', 'NotOlderThan']
@@ -63,13 +93,13 @@ function checkList({ match, version, continueToken, initialEvents }: GivenList):
   const errors: FieldError[] = []
   const field = 'resourceVersionMatch'
   if (match !== '') {
-    if (continueToken !== '')
-      errors.push(forbiddenField(field, 'resourceVersionMatch is forbidden when continue is provided'))
     if (version === '')
       errors.push(
         forbiddenField(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
       )
-    if (!matches.includes(match)) errors.push(notSupported(field, match, matches))
+    if (continueToken !== '')
+      errors.push(forbiddenField(field, 'resourceVersionMatch is forbidden when continue is provided'))
+    if (!matches.includes(match)) errors.push(notSupported(field, match, [...matches, '']))
     if (match === 'Exact' && version === '0') {
       errors.push(forbiddenField(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
     }
@@ -82,37 +112,28 @@ function checkList({ match, version, continueToken, initialEvents }: GivenList):
 
 interface GivenWatch {
   readonly match: string
+  readonly version: string
+  readonly continueToken: string
   readonly initialEvents: string | null
-  readonly allowWatchBookmarks: boolean
 }
 
-function checkWatch({ match, initialEvents, allowWatchBookmarks }: GivenWatch): FieldError[] {
+function checkWatch({ match, version, continueToken, initialEvents }: GivenWatch): FieldError[] {
   const errors: FieldError[] = []
+  const field = 'resourceVersionMatch'
+  if (initialEvents !== null && match !== 'NotOlderThan')
+    errors.push(
+      forbiddenField(field, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'),
+    )
+  // A watch from the beginning gets initial events by default, which a continue token excludes.
+  if (match === '' && initialEvents === null && continueToken !== '' && (version === '' || version === '0'))
+    return [forbiddenField(field, 'resourceVersionMatch is forbidden when continue is provided')]
+  if (match === '') return errors
   if (initialEvents === null) {
-    if (match !== '') {
-      errors.push(
-        forbiddenField(
-          'resourceVersionMatch',
-          'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-        ),
-      )
-    }
-    return errors
+    const problem = 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'
+    errors.push(forbiddenField(field, problem))
   }
-  if (match === '') {
-    errors.push(
-      forbiddenField(
-        'resourceVersionMatch',
-        'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-      ),
-    )
-  } else if (match !== 'NotOlderThan') {
-    errors.push(notSupported('resourceVersionMatch', match, ['NotOlderThan']))
-  }
-  if (isTrue(initialEvents) && !allowWatchBookmarks) {
-    errors.push(
-      invalid('allowWatchBookmarks', false, 'sendInitialEvents requires setting allowWatchBookmarks to true'),
-    )
-  }
+  if (match !== 'NotOlderThan') errors.push(notSupported(field, match, ['NotOlderThan']))
+  if (continueToken !== '')
+    errors.push(forbiddenField(field, 'resourceVersionMatch is forbidden when continue is provided'))
   return errors
 }

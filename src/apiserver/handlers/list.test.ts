@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { nodePlatform } from '#/platform/node.ts'
+import type { Platform } from '#/platform/platform.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { startTestServer, type Answer, type TestServer, type TestServerOptions } from '../test-server.ts'
 
@@ -115,6 +116,28 @@ test('resourceVersionMatch Exact lists that revision', async t => {
   assert.deepEqual(names(await request('GET', `${maps}?resourceVersion=0&limit=1`)), ['m0', 'm1', 'new'])
 })
 
+test('a list of an exact revision has no later objects, also if they are created while it is prepared', async t => {
+  const { request } = await serverWith(t, 60, {}, platformWithShortSlices())
+  const before = String(meta(await request('GET', maps))['resourceVersion'])
+  const exact = `resourceVersion=${before}&resourceVersionMatch=Exact`
+  // The index of the label is made for the first list.
+  const listing = request('GET', `${maps}?${exact}&labelSelector=parity%3Deven`)
+  const creating = Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      request('POST', maps, configMap(`n${index}`, { parity: 'even' })),
+    ),
+  )
+  await creating
+  assert.equal(names(await listing).length, 30)
+})
+
+/** Every step of long work is a slice of its own. */
+function platformWithShortSlices(): Platform {
+  const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
+  let nowMs = 0
+  return { ...platform, clock: { ...platform.clock, monotonicMs: () => (nowMs += 1_000) } }
+}
+
 test('lists across namespaces contain objects of all namespaces', async t => {
   const { request } = await serverWith(t, 1)
   await request('POST', '/api/v1/namespaces', {
@@ -148,8 +171,13 @@ test('lists are served as Table, PartialObjectMetadata, YAML and protobuf', asyn
   assert.equal(Buffer.from(protobuf.body.bytes()[0]!).subarray(0, 4).toString(), 'k8s\0')
 })
 
-async function serverWith(t: TestContext, count: number, options?: TestServerOptions): Promise<TestServer> {
-  const server = await startTestServer(t, undefined, options)
+async function serverWith(
+  t: TestContext,
+  count: number,
+  options?: TestServerOptions,
+  platform?: Platform,
+): Promise<TestServer> {
+  const server = await startTestServer(t, platform, options)
   for (let index = 0; index < count; index++) {
     const labels = { parity: index % 2 === 0 ? 'even' : 'odd', number: String(index) }
     const created = await server.request('POST', maps, configMap(`m${index}`, labels))

@@ -7,16 +7,19 @@ import {
   type JsonObject,
 } from '#/api/apply.ts'
 import { decode } from '#/api/decoding/decode.ts'
+import { describeType } from '#/api/decoding/decode-scalar.ts'
 import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { badRequest } from '#/api/errors.ts'
-import { invalidObject, required } from '#/api/field-error.ts'
+import { parseGroupVersion } from '#/api/group-version.ts'
+import { isObject } from '#/api/text/json-object.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
-import { apiVersionOf } from '#/api/resource.ts'
+import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { readYaml } from '#/api/text/yaml.ts'
+import type { YamlDuplicateKey } from '#/api/text/yaml-values.ts'
 import { resetFieldsOf } from '../registry/reset-fields.ts'
 import { updateObject } from '../registry/update-object.ts'
 import { runWithConversions } from '../registry/managed-fields.ts'
@@ -31,9 +34,10 @@ import { readWriteOptions, type WriteOptions } from './write-options.ts'
 import { writeRequest } from './write-request.ts'
 
 export async function patch(scope: RequestScope): Promise<ApiResponse> {
+  const kind = patchKindOf(scope)
   keyOfScope(scope)
   const options = readWriteOptions(scope, 'PatchOptions')
-  return patchKindOf(scope) === 'apply' ? apply(scope, options) : change(scope, options)
+  return kind === 'apply' ? apply(scope, options) : change(scope, options)
 }
 
 async function change(scope: RequestScope, options: WriteOptions): Promise<ApiResponse> {
@@ -48,24 +52,12 @@ async function change(scope: RequestScope, options: WriteOptions): Promise<ApiRe
 
 /** A patch must not change the identity of the object. */
 function checkObject(scope: RequestScope, object: KubernetesObject): KubernetesObject {
-  const { resource, info } = scope
-  if (object.kind !== resource.kind || object.apiVersion !== apiVersionOf(resource)) {
-    throw badRequest(
-      `${object.kind} in version ${quote(object.apiVersion ?? '')} cannot be handled as a ${resource.kind}`,
-    )
-  }
-  checkNames(object, { info, resource })
+  checkNames(object, scope)
   return object
 }
 
 async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiResponse> {
-  const { registry, resource, view, context, info } = scope
-  const { query } = context.request
-  if (!query.get('fieldManager')) {
-    throw invalidObject({ group: 'meta.k8s.io', kind: 'PatchOptions' }, [
-      required('fieldManager', 'is required for apply patch'),
-    ])
-  }
+  const { registry, resource, view, info } = scope
   const applied = readApplied(scope, await bodyBytes(scope), options)
   const outcome = (live: KubernetesObject | undefined): Promise<KubernetesObject> =>
     runWithConversions(registry, resource, convert =>
@@ -117,9 +109,12 @@ export function applyTo(
 
 function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
   const { resource, info } = scope
-  const named = withName(parseApplied(scope, bytes, options), info.name)
+  const { sent, duplicateKeys } = parseApplied(bytes)
+  requireKind(sent, resource)
   // Rejects values that decoding would drop or convert, because a field manager could not own them.
-  validateAppliedObject(named, resource.schema)
+  validateAppliedObject(sent, resource.schema)
+  reportDuplicates(scope, duplicateKeys, options)
+  const named = withName(sent, info.name)
   const { schema } = resource
   const decoded = decodePatched(scope, { patch: named, patched: named, schema, options, keepsEmpty: true })
   const object = checkObject(scope, decoded)
@@ -130,34 +125,50 @@ function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptio
   }
 }
 
-/** Duplicate keys are errors or warnings, according to the field validation. */
-export function parseApplied(
-  { context }: Pick<RequestScope, 'context'>,
-  bytes: Uint8Array,
-  { fieldValidation }: Pick<WriteOptions, 'fieldValidation'>,
-): JsonValue {
+export interface ParsedConfiguration {
+  readonly sent: JsonObject
+  readonly duplicateKeys: readonly YamlDuplicateKey[]
+}
+
+export function parseApplied(bytes: Uint8Array): ParsedConfiguration {
   try {
     const { value, duplicateKeys } = readYaml(bytes)
-    if (fieldValidation === 'Ignore' || duplicateKeys.length === 0) return value
-    const problems = duplicateKeys.map(
-      ({ key, line }) => `line ${line}: key ${quote(key)} already set in map`,
-    )
-    if (fieldValidation === 'Strict') {
-      const head = 'error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:'
-      throw badRequest([head, ...problems].join('\n  '))
-    }
-    for (const problem of problems) context.warnings.add(problem)
-    return value
+    if (value === null) return { sent: {}, duplicateKeys }
+    if (isObject(value)) return { sent: value, duplicateKeys }
+    const found = `cannot unmarshal ${describeType(value)} into Go value of type map[string]interface {}`
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: json: ${found}`)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw badRequest(`error decoding YAML: ${error.message}`)
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`)
   }
 }
 
+/** Duplicate keys are errors or warnings, according to the field validation. */
+export function reportDuplicates(
+  { context }: Pick<RequestScope, 'context'>,
+  duplicateKeys: readonly YamlDuplicateKey[],
+  { fieldValidation }: Pick<WriteOptions, 'fieldValidation'>,
+): void {
+  if (fieldValidation === 'Ignore' || duplicateKeys.length === 0) return
+  const problems = duplicateKeys.map(({ key, line }) => `line ${line}: key ${quote(key)} already set in map`)
+  if (fieldValidation === 'Strict') {
+    const head = 'error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:'
+    throw badRequest([head, ...problems].join('\n  '))
+  }
+  for (const problem of problems) context.warnings.add(problem)
+}
+
+function requireKind(sent: JsonObject, resource: Resource): void {
+  const [kind, apiVersion] = [sent['kind'], sent['apiVersion']].map(each =>
+    typeof each === 'string' ? each : '',
+  )
+  if (kind === resource.kind && apiVersion === apiVersionOf(resource)) return
+  const { group = '', version = '' } = parseGroupVersion(apiVersion ?? '') ?? {}
+  throw badRequest(`invalid object type: ${group}/${version}, Kind=${kind}`)
+}
+
 /** The name defaults to the one in the path. */
-function withName(value: JsonValue, name: string): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw badRequest('error decoding YAML: expected an object')
+function withName(value: JsonObject, name: string): JsonObject {
   const metadata = value['metadata']
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
     return { ...value, metadata: { name } }

@@ -5,6 +5,7 @@
  */
 import { badRequest, notFound, type ErrorSubject } from '#/api/errors.ts'
 import { checkPathSegmentName } from '#/api/names.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { SubresourceStrategy } from '#/api/kind-rules.ts'
@@ -41,8 +42,9 @@ export function keyOfScope({ resource, info }: Pick<RequestScope, 'resource' | '
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null || text === '') return undefined
-  if (!/^-?\d{1,18}$/.test(text)) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text.slice(0, 100))}: invalid syntax`)
+  if (!/^[-+]?\d{1,18}$/.test(text)) {
+    const problem = /^[-+]?\d+$/.test(text) ? 'value out of range' : 'invalid syntax'
+    throw badRequest(`strconv.ParseInt: parsing ${quote(text.slice(0, 100))}: ${problem}`)
   }
   return Number(text)
 }

@@ -3,10 +3,14 @@ import { badRequest } from '#/api/errors.ts'
 import { everyField, parseFieldSelector, type FieldSelector } from '#/api/selectors/field-selector.ts'
 import { labelOf } from '#/api/labels.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
+import { quote } from '#/api/text/quote.ts'
+import type { Resource } from '#/api/resource.ts'
 import { parseSelector } from '#/api/selectors/parse-selector.ts'
 import { everything, type Requirement, type Selector } from '#/api/selectors/selector.ts'
 import { SelectorError } from '#/api/selectors/selector-error.ts'
 import { isConvertedOnRead } from '../registry/convert-objects.ts'
+import { rulesOf } from '../registry/resource-strategy.ts'
+import type { ResourceRequestInfo } from '../request-info.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import type { FieldCondition, FieldValue } from '../registry/object-index.ts'
 import type { RequestScope } from './request-scope.ts'
@@ -28,10 +32,11 @@ export function readSelection({ context, resource, info }: RequestScope): Select
   const { query } = context.request
   const labels = parse(query.get('labelSelector') ?? '', parseSelector, everything)
   const fields = parse(query.get('fieldSelector') ?? '', parseFieldSelector, everyField)
-  const selectable = (resource.rules?.selectableFields ?? {}) as Readonly<Record<string, FieldGetter>>
-  for (const { field } of fields.requirements) checkField(field, selectable, resource.scope === 'Namespaced')
-  const selectors: Selectors = { labels, fields, selectable }
-  const name = fields.requiresExact('metadata.name')
+  const { selectableFields = {} } = rulesOf(resource)
+  const selectable = selectableFields as Readonly<Record<string, FieldGetter>>
+  for (const { field } of fields.requirements) checkField(field, resource)
+  const selectors: Selectors = { labels, fields: withName(fields, info), selectable }
+  const name = selectors.fields.requiresExact('metadata.name')
   const namespace = fields.requiresExact('metadata.namespace')
   const isLookup = name !== undefined && (resource.scope === 'Cluster' || info.namespace || namespace)
   // Indexes have the stored objects.
@@ -40,7 +45,7 @@ export function readSelection({ context, resource, info }: RequestScope): Select
       ? []
       : [...fieldConditions(selectors), ...labels.requirements.flatMap(labelCondition)]
   return {
-    isAll: labels.isEmpty && fields.isEmpty,
+    isAll: labels.isEmpty && selectors.fields.isEmpty,
     name,
     namespace,
     conditions,
@@ -96,15 +101,30 @@ function matchesBoth(object: KubernetesObject, { labels, fields, selectable }: S
   )
 }
 
-function checkField(
-  field: string,
-  selectable: Readonly<Record<string, FieldGetter>>,
-  isNamespaced: boolean,
-): void {
-  if (field === 'metadata.name' || (field === 'metadata.namespace' && isNamespaced)) return
-  if (Object.hasOwn(selectable, field)) return
-  throw badRequest(`field label not supported: ${field.slice(0, 200)}`)
+/** The name in the path of a watch selects like a field selector. */
+function withName(fields: FieldSelector, { name }: ResourceRequestInfo): FieldSelector {
+  if (name === '') return fields
+  if (fields.isEmpty) return parseFieldSelector(`metadata.name=${name}`)
+  if (fields.requiresExact('metadata.name') === name) return fields
+  throw badRequest("fieldSelector metadata.name doesn't match requested name")
 }
+
+function checkField(field: string, resource: Resource): void {
+  const { selectableFields, unsupportedFieldLabel } = rulesOf(resource)
+  const hasOwnFields = selectableFields !== undefined
+  const hasNamespace = resource.scope === 'Namespaced' || !hasOwnFields
+  if (field === 'metadata.name' || (field === 'metadata.namespace' && hasNamespace)) return
+  if (hasOwnFields && Object.hasOwn(selectableFields, field)) return
+  const shown = field.slice(0, shownCharactersMax)
+  if (unsupportedFieldLabel) throw badRequest(unsupportedFieldLabel(shown))
+  throw badRequest(
+    hasOwnFields
+      ? `field label not supported: ${shown}`
+      : `${quote(shown)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+  )
+}
+
+const shownCharactersMax = 200
 
 function parse<T>(text: string, parser: (text: string) => T, empty: T): T {
   if (text === '') return empty

@@ -34,7 +34,10 @@ export function checkNames(
   { metadata }: KubernetesObject,
   { info, resource }: Pick<RequestScope, 'info' | 'resource'>,
 ): void {
-  if (!metadata.name) throw badRequest('name must be provided')
+  if (!metadata.name) {
+    const problem = `the name of the object (${info.name} based on URL) was undeterminable`
+    throw badRequest(`${problem}: name must be provided`)
+  }
   if (metadata.name !== info.name) {
     throw badRequest(
       `the name of the object (${metadata.name}) does not match the name on the URL (${info.name})`,

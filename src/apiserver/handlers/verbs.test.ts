@@ -249,6 +249,30 @@ test('deprecated API versions cause a warning for every verb', async t => {
   assert.equal((await request('GET', maps)).headers?.['warning'], undefined)
 })
 
+test('an update that needs a resourceVersion names the resource, and a dry run as Table has none', async t => {
+  const { request } = await startTestServer(t)
+  const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases'
+  const lease = { metadata: { name: 'a' } }
+  await request('POST', leases, lease)
+  const { code, body } = await request('PUT', `${leases}/a`, { ...lease, spec: { holderIdentity: 'x' } })
+  assert.deepEqual([code, body.details?.kind], [422, 'leases'])
+  const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
+  const table = await request('POST', `${maps}?dryRun=All`, configMap('a', {}), headers)
+  assert.deepEqual([table.code, table.body['metadata']], [201, {}])
+})
+
+test('the spec causes warnings when it is written, not when the status is', async t => {
+  const { request } = await startTestServer(t)
+  const services = '/api/v1/namespaces/default/services'
+  const spec = { ports: [{ port: 80 }], externalIPs: ['192.0.2.1'] }
+  const created = await request('POST', services, { metadata: { name: 'a' }, spec })
+  assert.match(String(created.headers?.['warning']), /spec\.externalIPs/u)
+  const patch = { 'content-type': 'application/merge-patch+json' }
+  const status = { status: { conditions: [] }, metadata: { labels: { a: 'b' } } }
+  const patched = await request('PATCH', `${services}/a/status`, status, patch)
+  assert.deepEqual([patched.code, patched.headers?.['warning']], [200, undefined])
+})
+
 test('an invalid object gets 422 with all errors and is not stored', async t => {
   const { request } = await startTestServer(t)
   const refused = await request('POST', maps, {
@@ -276,7 +300,6 @@ test("unknown, forbidden and malformed requests get Kubernetes' errors", async t
     assert.deepEqual([answer.code, answer.body?.reason], [code, reason], `${method} ${url}: ${answer.text}`)
   }
   await check('GET', '/api/v1/nonsense', 404, 'NotFound')
-  await check('GET', '/apis/none.example.com/v1/things', 404, 'NotFound')
   await check('GET', `${maps}/a/nonsense`, 404, 'NotFound')
   await check('POST', '/api/v1/configmaps', 405, 'MethodNotAllowed')
   await check('GET', `${maps}/..%2f..`, 404, 'NotFound')

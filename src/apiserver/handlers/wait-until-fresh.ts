@@ -7,26 +7,41 @@ export async function waitUntilFresh(
   resourceVersion: number | undefined,
 ): Promise<void> {
   const {
-    registry: { cache, platform },
+    registry: { cache, platform, metrics },
     context: { request },
+    resource,
   } = scope
+  const { watchCache } = metrics ?? {}
   if (resourceVersion === 0) return
   if (resourceVersion === undefined) {
     const latest = await cache.latestRevision()
     // Creating the signal has a cost, and the cache is nearly always up to date.
-    if (cache.revision < latest) await cache.waitFor(latest, request.signal)
+    if (cache.revision < latest) await measured(scope, () => cache.waitFor(latest, request.signal))
+    watchCache?.recordConsistentRead(resource.group, resource.plural, true)
     return
   }
   if (cache.revision >= resourceVersion) return
   const tooLate = new AbortController()
   const timer = platform.clock.setTimer(freshMsMax, () => tooLate.abort())
   try {
-    await cache.waitFor(resourceVersion, AbortSignal.any([tooLate.signal, request.signal]))
+    const signal = AbortSignal.any([tooLate.signal, request.signal])
+    await measured(scope, () => cache.waitFor(resourceVersion, signal))
   } catch (error) {
     if (tooLate.signal.aborted) throw tooLargeResourceVersion(resourceVersion, cache.revision, 1)
     throw error
   } finally {
     timer.cancel()
+  }
+}
+
+async function measured({ registry, resource }: RequestScope, wait: () => Promise<void>): Promise<void> {
+  const { platform, metrics } = registry
+  const startedMs = platform.clock.monotonicMs()
+  try {
+    await wait()
+  } finally {
+    const seconds = (platform.clock.monotonicMs() - startedMs) / 1_000
+    metrics?.watchCache.readWait(resource.group, resource.plural).observe(seconds)
   }
 }
 

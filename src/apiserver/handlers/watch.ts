@@ -5,7 +5,7 @@
 import { expired, notAcceptable, type ApiError } from '#/api/errors.ts'
 import type { Resource } from '#/api/resource.ts'
 import { StoreError } from '#/store/store.ts'
-import { mediaTypes } from '../negotiation.ts'
+import { streamMediaTypes } from '../negotiation.ts'
 import { isConvertedOnRead, readEvents, readObjects } from '../registry/convert-objects.ts'
 import { CacheEvent } from '../registry/cache-event.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
@@ -19,7 +19,7 @@ import { waitUntilFresh } from './wait-until-fresh.ts'
 import { readListOptions, type ListOptions } from './list-options.ts'
 
 export async function watch(scope: RequestScope): Promise<ApiResponse> {
-  if (scope.view.negotiated.format === 'yaml') throw notAcceptable([mediaTypes.json, mediaTypes.protobuf])
+  if (scope.view.negotiated.format === 'yaml') throw notAcceptable(streamMediaTypes)
   const options = readListOptions(scope)
   const encoder = new WatchEncoder(scope.view, scope)
   await waitUntilFresh(scope, startingVersion(options))
@@ -53,6 +53,8 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   onEvents(events: readonly CacheEvent[]): void {
     if (this.#backlog.length + events.length > backlogMax) {
+      const { registry, resource } = this.#scope
+      registry.metrics?.watchCache.recordTerminated(resource.group, resource.plural)
       this.#finish(expired('watch closed: client too slow, relist'))
       return
     }
@@ -131,13 +133,25 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     objects: readonly StoredObject[],
     revision: number,
   ): AsyncGenerator<readonly StreamChunk[], void, undefined> {
-    const { selection, sendInitialEvents } = this.#options
+    const { selection, sendInitialEvents, allowWatchBookmarks } = this.#options
+    const { registry, resource, info } = this.#scope
+    const { clock } = registry.platform
+    const { watchCache } = registry.metrics ?? {}
+    const { group, version, plural } = resource
+    const startedMs = clock.monotonicMs()
+    watchCache?.recordInitEvents(group, plural, objects.length)
     for (let start = 0; start < objects.length; start += initialAtOnce) {
       const found = await readObjects(this.#scope.resource, objects.slice(start, start + initialAtOnce))
       const page = found.filter(stored => selection.isAll || selection.matches(stored))
       if (page.length > 0) yield page.map(stored => this.#encoder.initial(stored))
     }
-    if (sendInitialEvents) yield [this.#encoder.bookmark(revision, { 'k8s.io/initial-events-end': 'true' })]
+    if (!sendInitialEvents) return
+    const scope = info.name !== '' ? 'resource' : info.namespace !== '' ? 'namespace' : 'cluster'
+    const seconds = (clock.monotonicMs() - startedMs) / 1_000
+    watchCache?.recordWatchList({ group, version, resource: plural, scope }, seconds)
+    if (allowWatchBookmarks) {
+      yield [this.#encoder.bookmark(revision, { 'k8s.io/initial-events-end': 'true' })]
+    }
   }
 
   /** Replays events from the store if they are older than the cache's event window. */
@@ -202,7 +216,11 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
         ? timeoutSeconds * 1_000
         : timeoutMsMin * (1 + random.fraction('watch timeout'))
     const timeoutMs = Math.min(wantedMs, timeoutMsMax)
-    const timeout = clock.setTimer(timeoutMs, () => this.#finish('time'))
+    const timeout = clock.setTimer(timeoutMs, () => {
+      // The client resumes from here, without a replay of what happened to other objects since the last bookmark.
+      if (allowWatchBookmarks) this.#bookmark()
+      this.#finish('time')
+    })
     if (!allowWatchBookmarks) return [timeout]
     const again = (): void => {
       this.#bookmark()

@@ -22,6 +22,9 @@ export function writeRequest(
     fieldManager,
     options: sent,
     signal: context.request.signal,
+    onWebhookWait: waitedMs => {
+      context.excludedMs += waitedMs
+    },
     warn: text => context.warnings.add(text),
     addAuditAnnotation: (key, value, about) => {
       if (about === 'body') annotateBody(context, key, value)

@@ -1,5 +1,6 @@
 /** Metrics of admission policies: checks and evaluation latency. */
-import type { ScalarMetric, Histogram, MetricsRegistry } from '#/base/metrics.ts'
+import type { Histogram, HistogramSeries, MetricsRegistry, ScalarMetric } from '#/base/metrics.ts'
+import { beta, commonBuckets } from './family.ts'
 
 export interface PolicyCheck {
   readonly policy: string
@@ -17,16 +18,26 @@ export class PolicyMetrics {
   readonly #validations: CheckMetrics
   readonly #mutations: CheckMetrics
 
+  /** Compilation and evaluation of CEL expressions. */
+  readonly celCompilation: HistogramSeries
+  readonly celEvaluation: HistogramSeries
+
   constructor(registry: MetricsRegistry) {
+    const cel = (name: string, help: string): HistogramSeries =>
+      registry.histogram({ ...beta(`apiserver_cel_${name}`, help), buckets: commonBuckets }).with()
+    this.celCompilation = cel('compilation_duration_seconds', 'Time to compile the expressions of a policy.')
+    this.celEvaluation = cel('evaluation_duration_seconds', 'Time to evaluate an expression of a policy.')
     this.#validations = new CheckMetrics(registry, 'validating', ['enforcement_action'])
     this.#mutations = new CheckMetrics(registry, 'mutating', [])
   }
 
   validated(check: PolicyCheck, action: EnforcementAction): void {
+    this.celEvaluation.observe(check.seconds)
     this.#validations.observe(check, action)
   }
 
   mutated(check: PolicyCheck): void {
+    this.celEvaluation.observe(check.seconds)
     this.#mutations.observe(check)
   }
 }
@@ -38,15 +49,18 @@ class CheckMetrics {
   constructor(registry: MetricsRegistry, type: 'mutating' | 'validating', more: readonly string[]) {
     const labels = ['policy', 'policy_binding', 'error_type', ...more]
     const prefix = `apiserver_${type}_admission_policy_check`
+    const stability = type === 'validating' ? 'BETA' : 'ALPHA'
     this.#total = registry.counter({
       name: `${prefix}_total`,
       help: 'Admission policy checks.',
       labels,
+      stability,
     })
     this.#duration = registry.histogram({
       name: `${prefix}_duration_seconds`,
       help: 'Admission policy evaluation latency in seconds.',
       labels,
+      stability,
       buckets: [0.000_000_5, 0.001, 0.01, 0.1, 1],
     })
   }

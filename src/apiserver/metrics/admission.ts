@@ -1,6 +1,7 @@
 /** Metrics of admission webhooks and policies. */
-import type { ScalarMetric, Histogram, MetricsRegistry } from '#/base/metrics.ts'
+import type { Histogram, HistogramSeries, MetricsRegistry, ScalarMetric } from '#/base/metrics.ts'
 import { PolicyMetrics } from './admission-policies.ts'
+import { alpha, stable } from './family.ts'
 
 /** Value of the type label. */
 export type AdmissionType = 'admit' | 'validating'
@@ -22,8 +23,20 @@ export interface WebhookResult {
   readonly rejection?: RejectionCause
 }
 
+/** The phase of admission. */
+export type AdmissionStep = 'admit' | 'validate'
+
+/** Durations of calls that admitted and of calls that rejected the request. */
+export interface StepSeries {
+  readonly admitted: HistogramSeries
+  readonly rejected: () => HistogramSeries
+}
+
 export class AdmissionMetrics {
   readonly policies: PolicyMetrics
+  readonly #steps: Histogram
+  readonly #controllers: Histogram
+  readonly #podSecurity: Readonly<Record<'evaluations' | 'exemptions' | 'errors', ScalarMetric>>
   readonly #duration: Histogram
   readonly #requests: ScalarMetric
   readonly #rejections: ScalarMetric
@@ -34,14 +47,22 @@ export class AdmissionMetrics {
 
   constructor(registry: MetricsRegistry) {
     this.policies = new PolicyMetrics(registry)
+    this.#steps = registry.histogram(families.steps)
+    this.#controllers = registry.histogram(families.controllers)
+    this.#podSecurity = {
+      evaluations: registry.counter(families.podSecurityEvaluations),
+      exemptions: registry.counter(families.podSecurityExemptions),
+      errors: registry.counter(families.podSecurityErrors),
+    }
     const counter = (name: string, help: string, labels: readonly string[]): ScalarMetric => {
-      return registry.counter({ name: `apiserver_admission_${name}`, help, labels })
+      return registry.counter(alpha(`apiserver_admission_${name}`, help, labels))
     }
     this.#duration = registry.histogram({
       name: 'apiserver_admission_webhook_admission_duration_seconds',
       help: 'Admission webhook latency in seconds.',
       labels: [...callLabels, 'rejected'],
       buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
+      stability: 'STABLE',
     })
     this.#requests = counter('webhook_request_total', 'Admission webhook requests.', [
       ...callLabels,
@@ -72,7 +93,35 @@ export class AdmissionMetrics {
       help: 'Admission match condition evaluation time in seconds.',
       labels: conditionLabels,
       buckets: [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
+      stability: 'ALPHA',
     })
+  }
+
+  step(type: AdmissionStep, operation: string): StepSeries {
+    return {
+      admitted: this.#steps.with(type, operation, 'false'),
+      rejected: () => this.#steps.with(type, operation, 'true'),
+    }
+  }
+
+  controller(name: string, type: AdmissionStep, operation: string): StepSeries {
+    return {
+      admitted: this.#controllers.with(name, type, operation, 'false'),
+      rejected: () => this.#controllers.with(name, type, operation, 'true'),
+    }
+  }
+
+  recordPodSecurityEvaluation(evaluation: PodSecurityEvaluation): void {
+    const { decision, level, version, mode, operation, resource, subresource } = evaluation
+    this.#podSecurity.evaluations.with(decision, level, version, mode, operation, resource, subresource).add()
+  }
+
+  recordPodSecurityExemption({ operation, resource, subresource }: PodSecurityTarget): void {
+    this.#podSecurity.exemptions.with(operation, resource, subresource).add()
+  }
+
+  recordPodSecurityError({ operation, resource, subresource }: PodSecurityTarget, isFatal: boolean): void {
+    this.#podSecurity.errors.with(String(isFatal), operation, resource, subresource).add()
   }
 
   called({ name, type, operation }: WebhookCall, { seconds, code, rejection }: WebhookResult): void {
@@ -108,6 +157,59 @@ export interface ConditionsResult {
   readonly errors: number
   readonly isExcluded: boolean
 }
+
+/** Label values of pod security metrics. */
+export interface PodSecurityTarget {
+  readonly operation: 'create' | 'update'
+  readonly resource: 'pod' | 'controller' | 'namespace'
+  /** Empty, or `ephemeralcontainers`, `resize`. */
+  readonly subresource: string
+}
+
+export interface PodSecurityEvaluation extends PodSecurityTarget {
+  readonly decision: 'allow' | 'deny'
+  readonly level: string
+  readonly version: string
+  readonly mode: 'enforce' | 'audit' | 'warn'
+}
+
+const podSecurityLabels = ['request_operation', 'resource', 'subresource']
+
+const families = {
+  steps: {
+    ...stable('apiserver_admission_step_admission_duration_seconds', 'Time of each phase of admission.', [
+      'type',
+      'operation',
+      'rejected',
+    ]),
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5],
+  },
+  controllers: {
+    ...stable('apiserver_admission_controller_admission_duration_seconds', 'Time of each admission plugin.', [
+      'name',
+      'type',
+      'operation',
+      'rejected',
+    ]),
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5],
+  },
+  podSecurityEvaluations: alpha('pod_security_evaluations_total', 'Evaluations of pod security levels.', [
+    'decision',
+    'policy_level',
+    'policy_version',
+    'mode',
+    ...podSecurityLabels,
+  ]),
+  podSecurityExemptions: alpha(
+    'pod_security_exemptions_total',
+    'Requests that are exempt from pod security.',
+    podSecurityLabels,
+  ),
+  podSecurityErrors: alpha('pod_security_errors_total', 'Errors that prevented an evaluation.', [
+    'fatal',
+    ...podSecurityLabels,
+  ]),
+} as const
 
 const callLabels = ['name', 'type', 'operation']
 const conditionLabels = ['name', 'kind', 'type', 'operation']

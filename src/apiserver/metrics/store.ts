@@ -1,6 +1,7 @@
 /** Metrics of the store itself, under etcd's names where etcd has them. */
 import type { HistogramSeries, MetricsRegistry } from '#/base/metrics.ts'
 import type { StoreAlarms } from '#/store/store.ts'
+import { alpha, stable } from './family.ts'
 import { alarmReasons } from '../store-alarms.ts'
 
 /** Size of the store, and its limit; 0 for none. */
@@ -31,6 +32,19 @@ export class StoreMetrics {
 
   /** Read at scrape time. */
   readSpace(space: StoreSpace): void {
+    this.#registry.callbackMetric({
+      ...stable('apiserver_storage_size_bytes', 'Size of the database of the store.', ['storage_cluster_id']),
+      type: 'gauge',
+      read: () => [[[storeId], space.usedBytes]],
+    })
+    this.#registry.callbackMetric({
+      ...alpha('apiserver_storage_db_total_size_in_bytes', 'Size of the database of the store.', [
+        'endpoint',
+      ]),
+      deprecatedVersion: '1.28.0',
+      type: 'gauge',
+      read: () => [[[storeId], space.usedBytes]],
+    })
     const gauge = (name: string, help: string, read: (space: StoreSpace) => number): void => {
       this.#registry.callbackMetric({ name, help, type: 'gauge', read: () => [[[], read(space)]] })
     }
@@ -60,6 +74,9 @@ export class StoreMetrics {
     })
   }
 }
+
+/** The name of the first store, as upstream numbers them. */
+const storeId = 'etcd-0'
 
 /** etcd's histogram buckets: from a millisecond, each the double of the one before. */
 const syncBuckets: readonly number[] = Array.from({ length: 14 }, (_, power) => 0.001 * 2 ** power)

@@ -1,10 +1,19 @@
 /** JSON schemas of the built-in definitions. */
-import { declaresListType, definition, kindsOf, referenceOf, unionOf } from '#/api/definitions.ts'
+import {
+  declaredDefault,
+  declaresListType,
+  definition,
+  elementDefault,
+  extensionsOf,
+  kindsOf,
+  referenceOf,
+  unionOf,
+} from '#/api/definitions.ts'
 import type { Documentation } from '#/api/documentation.ts'
 import type { GroupVersion, GroupVersionKind } from '#/api/resource.ts'
 import type { AnySchema, Field, ListSchema, PatchStrategy, Schema, StructSchema } from '#/api/schema.ts'
 import { shortNameOf } from './definition-names.ts'
-import { describedReference, reference, type Dialect, type JsonSchema } from './json-schema.ts'
+import { describedReference, type Dialect, type JsonSchema } from './json-schema.ts'
 
 export interface BuiltinOptions {
   readonly dialect: Dialect
@@ -110,14 +119,18 @@ interface Place {
   readonly options: BuiltinOptions
 }
 
-function describeField({ schema, patch }: Field, { owner, name, options }: Place): JsonSchema {
+function describeField(field: Field, { owner, name, options }: Place): JsonSchema {
+  const { schema, patch } = field
   const { dialect, documentation } = options
   const target = referenceOf(schema)
+  const text = documentation.describe(owner, name) || describeTarget(target, documentation)
   const more = {
-    ...describe(documentation.describe(owner, name) || describeTarget(target, documentation)),
+    ...describe(text + describeEnum(schema)),
+    ...describeDefault(dialect, declaredDefault(owner, name, field)),
     ...(schema.type === 'list' && declaresListType(owner, name) && describeList(schema)),
     ...(schema.type === 'struct' && describeOwnership(schema)),
     ...(patch && describePatch(patch)),
+    ...extensionsOf(owner, name),
   }
   if (target === undefined) return { ...more, ...describeType(schema, dialect) }
   return describedReference(dialect, target, more)
@@ -133,18 +146,37 @@ function describe(text: string): JsonSchema {
   return text === '' ? {} : { description: text }
 }
 
+function describeEnum(schema: Schema): string {
+  if (schema.type !== 'string' || !schema.enum) return ''
+  return `\n\nPossible enum values:${schema.enum.map(value => `\n - \`"${value}"\``).join('')}`
+}
+
+/** Version 2 has no defaults: old clients would apply them when they validate. */
+function describeDefault({ version }: Dialect, value: unknown): JsonSchema {
+  return version === 2 || value === undefined ? {} : { default: value }
+}
+
 function describeType(schema: Schema, dialect: Dialect): JsonSchema {
-  const target = referenceOf(schema)
-  if (target !== undefined) return reference(dialect, target)
-  if (schema.type === 'list') return { type: 'array', items: describeType(schema.items, dialect) }
+  if (schema.type === 'list') return { type: 'array', items: describeElement(schema.items, dialect) }
   if (schema.type === 'map') {
     return {
       type: 'object',
-      additionalProperties: describeType(schema.values, dialect),
+      additionalProperties: describeElement(schema.values, dialect),
       ...(schema.atomic && { 'x-kubernetes-map-type': 'atomic' }),
     }
   }
-  return { type: schema.type, ...('format' in schema && { format: schema.format }) }
+  return {
+    type: schema.type,
+    ...('format' in schema && { format: schema.format }),
+    ...('enum' in schema && { enum: schema.enum }),
+  }
+}
+
+function describeElement(schema: Schema, dialect: Dialect): JsonSchema {
+  const target = referenceOf(schema)
+  const more = describeDefault(dialect, elementDefault(schema))
+  if (target !== undefined) return describedReference(dialect, target, more)
+  return { ...describeType(schema, dialect), ...more }
 }
 
 function describeList({ listType, keys }: ListSchema): JsonSchema {

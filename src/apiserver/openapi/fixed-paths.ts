@@ -1,9 +1,9 @@
-/** Non-resource paths: discovery and the server version. */
+/** Non-resource paths: discovery, the server version and the issuer of service account tokens. */
 import { mediaTypes } from '../negotiation.ts'
 import { fullName, metaDefinition } from './definition-names.ts'
 import { rootOf } from './operation-draft.ts'
 import { capitalize, groupIdentifier, tagOf } from './operation-names.ts'
-import type { Path } from './operation.ts'
+import type { Operation, Path } from './operation.ts'
 
 /** By the name of the OpenAPI v3 document that contains the path. */
 export const rootPaths: ReadonlyMap<string, Path> = new Map([
@@ -11,6 +11,45 @@ export const rootPaths: ReadonlyMap<string, Path> = new Map([
   ['apis', versionsPath({ path: '/apis/', id: 'getAPIVersions', tag: 'apis', answer: 'APIGroupList' })],
   ['version', versionPath()],
 ])
+
+/** Where the issuer of service account tokens is discoverable. By the name of the OpenAPI v3 document. */
+export const issuerPaths: ReadonlyMap<string, Path> = new Map([
+  [
+    '.well-known/openid-configuration',
+    issuerPath({
+      path: '/.well-known/openid-configuration/',
+      id: 'getServiceAccountIssuerOpenIDConfiguration',
+      tag: 'WellKnown',
+      description: "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'",
+      mediaType: 'application/json',
+    }),
+  ],
+  [
+    'openid/v1/jwks',
+    issuerPath({
+      path: '/openid/v1/jwks/',
+      id: 'getServiceAccountIssuerOpenIDKeyset',
+      tag: 'openid',
+      description:
+        'get service account issuer OpenID JSON Web Key Set (contains public token verification keys)',
+      mediaType: 'application/jwk-set+json',
+    }),
+  ],
+])
+
+function issuerPath({ path, mediaType, ...rest }: IssuerPath): Path {
+  return {
+    path,
+    operations: [
+      { ...rest, method: 'get', produces: [mediaType], parameters: [], responses: { 200: 'string' } },
+    ],
+  }
+}
+
+interface IssuerPath extends Pick<Operation, 'id' | 'tag' | 'description'> {
+  readonly path: string
+  readonly mediaType: string
+}
 
 export function groupPath(group: string): Path {
   return read({

@@ -15,7 +15,7 @@ export interface Operation {
   /** Value of `x-kubernetes-action`; absent for non-resource operations. */
   readonly action?: string
   readonly kind?: GroupVersionKind
-  readonly consumes: readonly string[]
+  readonly consumes?: readonly string[]
   readonly produces: readonly string[]
   /** Query and path parameters, sorted. */
   readonly parameters: readonly Parameter[]

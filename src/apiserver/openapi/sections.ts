@@ -1,7 +1,7 @@
 /** The documents of OpenAPI v3: one per group version, and small ones for the rest. */
 import { apiVersionOf, type GroupVersion, type Resource } from '#/api/resource.ts'
 import type { SchemeGroup, SchemeVersion } from '#/api/scheme.ts'
-import { groupPath, resourceListPath, rootPaths } from './fixed-paths.ts'
+import { groupPath, issuerPaths, resourceListPath, rootPaths } from './fixed-paths.ts'
 import type { Path } from './operation.ts'
 import { resourcePaths } from './resource-paths.ts'
 
@@ -15,12 +15,19 @@ export interface Section {
   paths(): readonly Path[]
 }
 
-/** By name, sorted. Without the group versions that are excluded by the names of their sections. */
+export interface SectionOptions {
+  /** Names of sections of group versions to leave out. */
+  readonly excluded: Pick<ReadonlySet<string>, 'has'>
+  /** True if the issuer of service account tokens is discoverable. */
+  readonly isIssuerServed: boolean
+}
+
+/** By name, sorted. */
 export function sectionsOf(
   groups: readonly SchemeGroup[],
-  excluded: Pick<ReadonlySet<string>, 'has'>,
+  { excluded, isIssuerServed }: SectionOptions,
 ): ReadonlyMap<string, Section> {
-  const sections = [...rootSections]
+  const sections = [...rootSections, ...(isIssuerServed ? issuerSections : [])]
   for (const group of groups) {
     const versions = versionSections(group).filter(({ name }) => !excluded.has(name))
     if (versions.length > 0 && group.name !== '') sections.push(groupSection(group))
@@ -31,6 +38,7 @@ export function sectionsOf(
 }
 
 const rootSections = Array.from(rootPaths, ([name, path]) => fixedSection(name, path))
+const issuerSections = Array.from(issuerPaths, ([name, path]) => fixedSection(name, path))
 
 function groupSection(group: SchemeGroup): Section {
   return groupSections.getOrInsertComputed(group, ({ name }) => fixedSection(`apis/${name}`, groupPath(name)))

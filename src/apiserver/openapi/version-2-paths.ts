@@ -39,7 +39,7 @@ function describeOperation(
   )
   return {
     description,
-    consumes,
+    ...(consumes && { consumes }),
     produces,
     schemes: ['https'],
     tags: [tag],

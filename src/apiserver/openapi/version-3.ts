@@ -18,12 +18,13 @@ export function openApiVersion3(options: Version3Options): JsonSchema {
   const { gitVersion, resources, home } = options
   const paths = [...options.paths].sort((left, right) => compareText(left.path, right.path))
   const homes = [{ group: '', version: 'v1' }, ...(home ? [home] : [])]
+  const schemas = definitionsFor(paths, resources, { ...options, homes, dialect: version3 })
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version: gitVersion },
     paths: Object.fromEntries(paths.map(path => [path.path, describePath(path)])),
     components: {
-      schemas: definitionsFor(paths, resources, { ...options, homes, dialect: version3 }),
+      ...(Object.keys(schemas).length > 0 && { schemas }),
       securitySchemes: { BearerToken: bearerToken },
     },
   }
@@ -42,7 +43,7 @@ function describePath(path: Path): JsonSchema {
 }
 
 function describeOperation(operation: Operation, parameters: readonly Parameter[]): JsonSchema {
-  const { tag, id, description, body, consumes, produces, responses, action, kind } = operation
+  const { tag, id, description, body, consumes = [], produces, responses, action, kind } = operation
   return {
     tags: [tag],
     description,

@@ -1,7 +1,9 @@
 /** Forwards an upgrade request to an upstream server and joins the two connections. */
 import { messageOf } from '#/base/message-of.ts'
-import type { HttpClient, HttpUpgrade } from '#/platform/http-client.ts'
+import type { ApiError } from '#/api/errors.ts'
+import type { HttpClient, HttpClientResponse, HttpUpgrade } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
+import { nextSlice } from '#/platform/time-slices.ts'
 import type { ApiRequest, ApiResponse } from '../request.ts'
 import { requestHeaders, responseHeaders, upgradeHeaders, type UpstreamHeaders } from './forwarded-headers.ts'
 import { streamResponse } from './forward-request.ts'
@@ -18,13 +20,19 @@ export interface ForwardUpgradeOptions {
   readonly uri?: string
   /** Added to the headers of the client. */
   readonly headers?: UpstreamHeaders
+  /** The error for a refusal by the upstream; its response is forwarded if undefined. */
+  readonly refusal?: (response: HttpClientResponse) => Promise<ApiError | undefined>
 }
 
 export async function forwardUpgrade(options: ForwardUpgradeOptions): Promise<ApiResponse> {
   const { clock } = options
+  // The TLS handshake takes a millisecond or more: many upgrades at once must not delay other requests.
+  await nextSlice(clock, 'upgrade')
   const upgrade = await ask(options)
   if (upgrade.type === 'refused') {
     const { response } = upgrade
+    const error = await options.refusal?.(response)
+    if (error !== undefined) throw error
     if (response.status < 400) {
       response.discard()
       throw upstreamError(`invalid upgrade response: status code ${response.status}`)

@@ -4,24 +4,19 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { generateName, subdomainNames } from '#/api/names.ts'
 import { qualifiedResourceName } from '#/api/resource.ts'
 import { validateMetadata } from '#/api/validate-metadata.ts'
+import { withZeroFields } from '#/api/zero-fields.ts'
 import { TimeSlices } from '#/platform/time-slices.ts'
 import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import { convertTo, internalVersionOf, markRead } from './convert-objects.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
-import {
-  withUid,
-  withGeneration,
-  withoutStatus,
-  withoutSystemMetadata,
-  withZeroStatus,
-} from './system-metadata.ts'
+import { withUid, withGeneration, withoutStatus, withoutSystemMetadata } from './system-metadata.ts'
 import { runMutatingAdmission } from './admit.ts'
 import { readStore } from './get-stored-object.ts'
 import { withManagedFields } from './managed-fields.ts'
 import { withReservation } from './reservation.ts'
-import { rulesOf, withDefaults } from './resource-strategy.ts'
+import { requiresQualifiedFinalizers, rulesOf, withDefaults } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
 import { rejectInvalid, subjectOf, type WriteRequest } from './write-request.ts'
 
@@ -61,11 +56,15 @@ async function tryCreate(
 ): Promise<StoredObject | undefined> {
   const { resource } = request
   const rules = rulesOf(resource)
-  const slices = new TimeSlices(registry.platform.clock)
+  const slices = new TimeSlices(registry.platform.clock, 'create object')
   const named = withoutSystemMetadata(withNames(request, sent))
   // A generated name is not part of the admission request.
   const { name = '' } = named.metadata
-  const defaulted = await convertTo(resource, withDefaults(rules, named), internalVersionOf(resource))
+  const defaulted = await convertTo(
+    resource,
+    withDefaults(rules, withZeroFields(named, resource.schema)),
+    internalVersionOf(resource),
+  )
   await slices.pause()
   // Fields set by admission are not owned by the request's field manager.
   const owned = await withManagedFields(registry, request, { object: defaulted, oldObject: undefined })
@@ -82,17 +81,20 @@ async function tryCreate(
   const identified = withUid(withChosenName(registry, withNames(request, admitted)), registry.platform)
   const statusless = withoutStatus(identified, resource)
   const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
-  const prepared = withZeroStatus(rules.prepareForCreate?.(statusless) ?? statusless, stored)
+  for (const warning of rules.warningsBeforeCreate?.(statusless) ?? []) request.warn(warning)
+  const prepared = rules.prepareForCreate?.(statusless) ?? statusless
   const hooks = registry.hooks.get(qualifiedResourceName(resource))
+  const hookContext = { clock: registry.platform.clock, cache: registry.cache }
   const attributed = hooks?.withAuthor?.(prepared, request.user) ?? prepared
-  const object = withGeneration(attributed, undefined, resource)
+  const object = withGeneration(withZeroFields(attributed, stored.schema), undefined, resource)
   rejectInvalid(request, object, [
     ...validateMetadata(object.metadata, {
       names: rules.names ?? subdomainNames,
       namespaced: resource.scope === 'Namespaced',
+      qualifiedFinalizers: requiresQualifiedFinalizers(resource),
     }),
     ...(rules.validate?.(object) ?? []),
-    ...((await hooks?.validate?.(object, undefined, registry.platform.clock)) ?? []),
+    ...((await hooks?.validate?.(object, undefined, hookContext)) ?? []),
   ])
   await slices.pause()
   for (const warning of rules.warnings?.(object, undefined) ?? []) request.warn(warning)
@@ -143,18 +145,11 @@ async function insert(
   return written === object ? markRead(resource, stored) : stored
 }
 
-/** Sets name and namespace from the path. */
+/** Sets name and namespace from the path; a cluster-scoped object has no namespace. */
 function withNames({ resource, namespace, name }: WriteRequest, object: KubernetesObject): KubernetesObject {
-  const metadata = object.metadata
-  if (resource.scope === 'Namespaced') {
-    if (metadata.namespace && metadata.namespace !== namespace) {
-      throw badRequest(
-        'the namespace of the provided object does not match the namespace sent on the request',
-      )
-    }
-  } else if (metadata.namespace) {
+  const { namespace: sent, ...metadata } = object.metadata
+  if (resource.scope === 'Namespaced' && sent && sent !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
-  }
   if (name && metadata.name && name !== metadata.name) {
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`)
   }

@@ -13,10 +13,7 @@ function objectsOf(count: number) {
   return { decodedObjects, make }
 }
 
-/** A decoded object is the same when it is read again. */
-function isDecoded(stored: StoredObject): boolean {
-  return stored.peek() === stored.peek()
-}
+const isDecoded = (stored: StoredObject): boolean => stored.isDecoded
 
 test('beyond the bound the objects that were not used since are released', () => {
   const { make } = objectsOf(2)
@@ -50,4 +47,14 @@ test('deleted objects do not count, and all can be released', () => {
   assert.deepEqual([b, c].map(isDecoded), [true, true])
   decodedObjects.releaseAll()
   assert.deepEqual([b, c].map(isDecoded), [false, false])
+})
+
+test('a released object that is still held is not decoded again', () => {
+  const { make, decodedObjects } = objectsOf(2)
+  const stored = make('a')
+  const held = stored.object
+  decodedObjects.releaseAll()
+  assert.equal(stored.isDecoded, false)
+  assert.equal(stored.object, held)
+  assert.equal(stored.isDecoded, true)
 })

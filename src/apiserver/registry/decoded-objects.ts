@@ -27,7 +27,7 @@ export class DecodedObjects {
         this.#objects.add(oldest)
         this.#bytes += oldest.sizeBytes
       } else {
-        oldest.releaseDecoded()
+        oldest.weakenDecoded()
       }
     }
   }
@@ -37,7 +37,7 @@ export class DecodedObjects {
   }
 
   releaseAll(): void {
-    for (const stored of this.#objects) stored.releaseDecoded()
+    for (const stored of this.#objects) stored.weakenDecoded()
     this.#objects.clear()
     this.#bytes = 0
   }

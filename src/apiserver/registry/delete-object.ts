@@ -15,7 +15,7 @@ import { translateStoreErrors } from './store-errors.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
 import { removeObject } from './update-object.ts'
-import { subjectOf, type WriteRequest } from './write-request.ts'
+import { kindSubject, subjectOf, type WriteRequest } from './write-request.ts'
 
 export interface Deletion {
   /** The deleted object, or the object with its deletionTimestamp set. */
@@ -49,7 +49,7 @@ export async function deleteObject(
     }
     if (current === undefined) throw notFound(subject)
     const failed = failedPrecondition(current, options)
-    if (failed !== undefined) throw conflict(subject, `Precondition failed: ${failed}`)
+    if (failed !== undefined) throw conflict(kindSubject(request), failed)
     const attributes = {
       ...request,
       operation: 'DELETE',
@@ -195,10 +195,14 @@ function failedPrecondition(
 ): string | undefined {
   const { uid, resourceVersion } = preconditions
   const is = current.object.metadata.uid
-  if (uid !== undefined && uid !== is) return `UID in precondition: ${uid}, UID in object meta: ${is}`
+  if (uid !== undefined && uid !== is)
+    return (
+      `the UID in the precondition (${uid}) does not match the UID in record (${is}).` +
+      ' The object might have been deleted and then recreated'
+    )
   if (resourceVersion === undefined || resourceVersion === String(current.revision)) return undefined
   return (
-    `ResourceVersion in precondition: ${resourceVersion},` +
-    ` ResourceVersion in object meta: ${current.revision}`
+    `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record` +
+    ` (${current.revision}). The object might have been modified`
   )
 }

@@ -48,28 +48,32 @@ export interface ReplayOptions {
   readonly signal: AbortSignal
 }
 
+/** The cost depends on the number of changed objects, not on that of all objects under the prefix. */
 export async function* replay(
   store: Store,
   { prefix, afterRevision, untilRevision, signal }: ReplayOptions,
 ): AsyncGenerator<readonly CacheEvent[], void, undefined> {
-  const known = new Map<string, StoredObject>()
-  const listed = prefix.endsWith('/') ? (await store.list({ prefix, revision: afterRevision })).entries : []
-  const single = prefix.endsWith('/') ? undefined : await store.get(prefix, { revision: afterRevision })
-  for (const entry of single ? [single] : listed) known.set(entry.key, new StoredObject(entry))
+  /** The objects of replayed events; undefined for those that did not exist before. */
+  const known = new Map<string, StoredObject | undefined>()
   const watch = store.watch({ prefix, afterRevision, signal })
   watch.requestProgress()
   for await (const batch of watch) {
-    const events = batch.events
-      .filter(event => event.revision <= untilRevision)
-      .map(event => {
-        const { key, revision } = event
-        const previous = known.get(key)
-        const current =
-          event.type === 'put' ? new StoredObject({ key, revision, value: event.value }) : undefined
-        if (current) known.set(key, current)
-        else known.delete(key)
-        return new CacheEvent({ revision, key, current, previous })
-      })
+    const due = batch.events.filter(event => event.revision <= untilRevision)
+    const unknown = new Set(due.map(({ key }) => key).filter(key => !known.has(key)))
+    await Promise.all(
+      [...unknown].map(async key => {
+        const entry = await store.get(key, { revision: afterRevision })
+        known.set(key, entry && new StoredObject(entry))
+      }),
+    )
+    const events = due.map(event => {
+      const { key, revision } = event
+      const previous = known.get(key)
+      const current =
+        event.type === 'put' ? new StoredObject({ key, revision, value: event.value }) : undefined
+      known.set(key, current)
+      return new CacheEvent({ revision, key, current, previous })
+    })
     if (events.length > 0) yield events
     if (batch.revision >= untilRevision) return
   }

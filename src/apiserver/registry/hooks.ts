@@ -14,14 +14,11 @@ import type { WriteRequest } from './write-request.ts'
 export interface ResourceHooks {
   /** Sets fields of a new object from the requesting user. */
   readonly withAuthor?: (object: KubernetesObject, user: UserInfo) => KubernetesObject
-  /**
-   * Additional validation; `oldObject` is undefined for a creation. Long validation yields to the event loop
-   * with `clock.turn`.
-   */
+  /** Additional validation; `oldObject` is undefined for a creation. */
   readonly validate?: (
     object: KubernetesObject,
     oldObject: KubernetesObject | undefined,
-    clock: Pick<Clock, 'turn'>,
+    context: HookContext,
   ) => readonly FieldError[] | Promise<readonly FieldError[]>
   /**
    * Called with the validated object just before it is stored. Throws ApiError to reject.
@@ -29,6 +26,13 @@ export interface ResourceHooks {
   readonly reserve?: (registry: Registry, options: ReserveOptions) => Promise<Reservation>
   /** Called after the object was deleted from the store. */
   readonly afterDelete?: (registry: Registry, object: KubernetesObject) => Promise<void>
+}
+
+export interface HookContext {
+  /** Long validation yields to the event loop with `turn`. */
+  readonly clock: Pick<Clock, 'turn'>
+  /** Other objects; absent in tests that need none. */
+  readonly cache?: Pick<Registry['cache'], 'get'>
 }
 
 /** Hooks into the writes of all resources, for a feature that is not part of one kind. */

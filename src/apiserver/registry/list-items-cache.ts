@@ -1,43 +1,62 @@
 /**
- * Cache of the encoded items of large lists. Many clients list all pods or all nodes, usually without changes in
- * between, so the items are encoded once per change.
+ * Cache of the encoded items of large lists and pages. Many clients list all pods or all nodes, usually without changes
+ * in between, so the items are encoded once per change.
  */
 
-/** All objects under a prefix, with the revision of their last change, which identifies the list's content. */
-export interface WholeList {
+/** Objects under a prefix, with the revision of their last change, which identifies the content. */
+export interface ListRange {
   readonly prefix: string
+  /** The last key of the previous page. */
+  readonly after: string | undefined
+  /** 0 for all objects. */
+  readonly limit: number
   readonly changedRevision: number
 }
 
-export interface SharedList extends WholeList {
+export interface SharedList extends ListRange {
   /** Name of the encoding of the items. */
   readonly form: string
 }
 
-type Items = readonly Uint8Array[]
+export interface SharedItems {
+  readonly pieces: readonly Uint8Array[]
+}
 
 export class ListItemsCache {
   /** Least recently used first. */
   readonly #lists = new Map<string, CachedList>()
   #sizeBytes = 0
+  /** The revision at which each list was requested last. */
+  readonly #requested = new Map<string, number>()
 
-  /** Larger lists would evict all others. */
-  isCacheable(sizeBytes: number): boolean {
-    return sizeBytes <= listBytesMax
+  /**
+   * True if the list was requested before and has not changed since: what a single client reads would fill the memory
+   * for nothing.
+   */
+  isWorthCaching(list: SharedList, sizeBytes: number): boolean {
+    if (sizeBytes > listBytesMax) return false
+    const key = keyOf(list)
+    const isRepeated = this.#requested.get(key) === list.changedRevision
+    if (this.#requested.size >= requestedMax) this.#requested.clear()
+    this.#requested.set(key, list.changedRevision)
+    return isRepeated
   }
 
   /** The items of the list, encoded by the first of concurrent requests. */
-  async share({ prefix, form, changedRevision }: SharedList, encode: () => Promise<Items>): Promise<Items> {
-    const key = `${prefix} ${form}`
+  async share<Items extends SharedItems>(shared: SharedList, encode: () => Promise<Items>): Promise<Items> {
+    const { changedRevision } = shared
+    const key = keyOf(shared)
     const known = this.#lists.get(key)
     if (known) this.#forget(key, known)
     const isCurrent = known?.changedRevision === changedRevision
     const list: CachedList = isCurrent ? known : { changedRevision, items: encode(), sizeBytes: 0 }
     this.#keep(key, list)
-    if (isCurrent) return list.items
+    // A form has items of one type.
+    const encoding = list.items as Promise<Items>
+    if (isCurrent) return encoding
     try {
-      const items = await list.items
-      const sizeBytes = items.reduce((sum, piece) => sum + piece.length, 0)
+      const items = await encoding
+      const sizeBytes = items.pieces.reduce((sum, piece) => sum + piece.length, 0)
       if (this.#lists.get(key) === list) this.#keep(key, { ...list, sizeBytes })
       return items
     } catch (error) {
@@ -64,11 +83,18 @@ export class ListItemsCache {
 
 interface CachedList {
   readonly changedRevision: number
-  readonly items: Promise<Items>
+  readonly items: Promise<SharedItems>
   /** 0 until they are encoded. */
   readonly sizeBytes: number
 }
 
+function keyOf({ prefix, after = '', limit, form }: SharedList): string {
+  return `${prefix} ${after} ${limit} ${form}`
+}
+
+/** Larger lists would evict all others. */
 const listBytesMax = 32 * 1024 * 1024
+
+const requestedMax = 1_000
 
 const keptBytesMax = 64 * 1024 * 1024

@@ -7,8 +7,10 @@ import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import { stringifyJson } from '#/api/text/json.ts'
 import { formatTime } from '#/api/text/time.ts'
+import { withAbsentFields, withoutNullFields } from '#/api/zero-fields.ts'
+import { TimeSlices } from '#/platform/time-slices.ts'
 import type { AdmissionAttributes } from '../admission/admission-chain.ts'
-import { convertTo, internalVersionOf } from './convert-objects.ts'
+import { convertTo } from './convert-objects.ts'
 import type { Registry } from './registry.ts'
 import { resetFieldsOf } from './reset-fields.ts'
 import { rulesOf } from './resource-strategy.ts'
@@ -37,8 +39,12 @@ async function track(
   { resource, subresource, fieldManager = '' }: WriteRequest,
   { object, oldObject }: Pick<AdmissionAttributes, 'oldObject'> & { readonly object: KubernetesObject },
 ): Promise<KubernetesObject> {
-  const live = oldObject && jsonOf(await convertTo(resource, oldObject, resource))
-  const updated = jsonOf(await convertTo(resource, object, resource))
+  const slices = new TimeSlices(registry.platform.clock, 'track managed fields')
+  // A manager also owns fields that are included in JSON although they are absent.
+  const encode = async (each: KubernetesObject): Promise<JsonObject> =>
+    withAbsentFields(jsonOf(await convertTo(resource, each, resource)), resource.schema)
+  const live = oldObject && (await encode(oldObject))
+  const updated = await encode(object)
   const tracked = await runWithConversions(registry, resource, convert =>
     trackUpdate({
       live,
@@ -52,7 +58,10 @@ async function track(
       ...(subresource && { subresource }),
     }),
   )
-  return convertTo(resource, objectOf(tracked), internalVersionOf(resource))
+  await slices.pause()
+  const { managedFields } = objectOf(tracked()).metadata
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata: { ...metadata, ...(managedFields && { managedFields }) } }
 }
 
 /**
@@ -65,20 +74,29 @@ export async function runWithConversions<T>(
   compute: (convert: Convert) => T,
 ): Promise<T> {
   const known = new Map<string, KubernetesObject>()
-  const convert: Convert = (object, apiVersion) => {
+  const versionOf = (apiVersion: string): Resource | undefined => {
     const groupVersion = parseGroupVersion(apiVersion)
-    const other = groupVersion && registry.scheme.byKind({ ...groupVersion, kind: resource.kind })
+    return groupVersion && registry.scheme.byKind({ ...groupVersion, kind: resource.kind })
+  }
+  const convert: Convert = (object, apiVersion) => {
+    const other = versionOf(apiVersion)
     // A version that is no longer served.
     if (other === undefined) return undefined
     const { conversion } = rulesOf(other)
-    const given = objectOf(object)
-    if (conversion === undefined) return { object: jsonOf(convertObject(given, other)), schema: other.schema }
+    // Managed fields are computed with the absent fields that JSON includes; conversions expect objects in memory.
+    const given = objectOf(
+      withoutNullFields(object, (versionOf(objectOf(object).apiVersion ?? '') ?? resource).schema),
+    )
+    const versioned = (converted: KubernetesObject): ReturnType<Convert> => {
+      return { object: withAbsentFields(jsonOf(converted), other.schema), schema: other.schema }
+    }
+    if (conversion === undefined) return versioned(convertObject(given, other))
     const key = known.size > 0 ? keyOf(object, apiVersion) : undefined
     const earlier = key === undefined ? undefined : known.get(key)
-    if (earlier) return { object: jsonOf(earlier), schema: other.schema }
+    if (earlier) return versioned(earlier)
     const converted = conversion.convert([given], other)
     if (converted instanceof Promise) throw new PendingConversion(keyOf(object, apiVersion), converted)
-    return { object: jsonOf(converted[0]!), schema: other.schema }
+    return versioned(converted[0]!)
   }
   for (;;) {
     try {

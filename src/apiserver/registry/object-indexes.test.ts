@@ -103,7 +103,12 @@ test('the least recently used index is dropped beyond the bound', async () => {
 test('changes while an index is filled are not lost', async () => {
   const simulation = new Simulation({ seed: 1 })
   let nowMs = 0
-  const clock = { ...simulation.clock, monotonicMs: () => (nowMs += 10), turn: async () => undefined }
+  const clock = {
+    ...simulation.clock,
+    monotonicMs: () => (nowMs += 10),
+    turn: async () => undefined,
+    beginWork: () => undefined,
+  }
   const objects = new Map(
     ['1', '2', '3', '4', '5', '6', '7', '8'].map(name => [name, stored(`/a/x/${name} red`)]),
   )

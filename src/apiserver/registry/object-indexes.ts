@@ -68,7 +68,7 @@ export class ObjectIndexes {
   /** Changes meanwhile are reported to the index, too. */
   async #fill(index: ObjectIndex): Promise<void> {
     const { clock, objects, isCurrent } = this.#options
-    const slices = new TimeSlices(clock)
+    const slices = new TimeSlices(clock, 'build index')
     for (const stored of objects()) {
       if (isCurrent(stored)) index.change(undefined, stored)
       const pause = slices.pause()

@@ -4,6 +4,7 @@ import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
 import type { PortRange } from '../allocation/node-ports.ts'
 import type { AdmissionChain } from '../admission/admission-chain.ts'
+import type { Metrics } from '../metrics.ts'
 import type { RequestContext } from '../request.ts'
 import type { GenericHooks, ResourceHooks } from './hooks.ts'
 import type { ObjectCache } from './watch-cache.ts'
@@ -17,6 +18,8 @@ export interface Registry {
   /** By qualified resource name: `services`, `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, ResourceHooks>
   readonly genericHooks?: GenericHooks
+  /** Absent when metrics are not recorded. */
+  readonly metrics?: Metrics
   /** Node port range of services; Kubernetes' default when absent. */
   readonly nodePorts?: PortRange
 }

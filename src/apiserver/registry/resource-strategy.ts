@@ -1,7 +1,7 @@
 /** The rules of resources. */
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
+import { isCustomKind, type Resource } from '#/api/resource.ts'
 
 export function withDefaults(rules: KindRules, object: KubernetesObject): KubernetesObject {
   return rules.withDefaults?.(object) ?? object
@@ -10,4 +10,8 @@ export function withDefaults(rules: KindRules, object: KubernetesObject): Kubern
 /** Erases the object type of the rules: objects stored under a resource have that type. */
 export function rulesOf(resource: Resource): KindRules {
   return (resource.rules ?? {}) as unknown as KindRules
+}
+
+export function requiresQualifiedFinalizers(resource: Resource): boolean {
+  return !isCustomKind(resource) && resource.rules?.allowsUnqualifiedFinalizers !== true
 }

@@ -6,8 +6,9 @@
 import type { JsonObject } from '#/api/apply.ts'
 import { assert } from '#/base/assert.ts'
 import { unpooledConcat, unpooledBytes } from '#/base/unpooled-bytes.ts'
+import { encodedObject, parseEncodedObject } from '#/api/encoded-object.ts'
 import { apiError } from '#/api/errors.ts'
-import { parseJson, stringifyJson } from '#/api/text/json.ts'
+import { stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { objectOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Entry } from '#/store/store.ts'
@@ -20,6 +21,8 @@ export class StoredObject {
   /** The stored JSON. */
   readonly #stored: Uint8Array
   #object: Stored | undefined
+  /** The released object, which informers of this process may still hold: they and the cache share one copy. */
+  #released: WeakRef<Stored> | undefined
   #json: Uint8Array | undefined
   /** Other encodings (protobuf, table rows, other API versions), by name. */
   #forms: Map<string, unknown> | undefined
@@ -59,6 +62,10 @@ export class StoredObject {
     return this.#object
   }
 
+  get isDecoded(): boolean {
+    return this.#object !== undefined
+  }
+
   /** True if the object was used since the last call. */
   takeUse(): boolean {
     const wasUsed = this.#wasUsed
@@ -69,7 +76,9 @@ export class StoredObject {
   /** The same object, which is not kept in memory if it has to be decoded. */
   peek(): Stored {
     return (
-      this.#object ?? withResourceVersion(objectOf(parseJson(this.#readable) as JsonObject), this.revision)
+      this.#object ??
+      this.#released?.deref() ??
+      withResourceVersion(objectOf(parseEncodedObject(this.#readable) as JsonObject), this.revision)
     )
   }
 
@@ -82,15 +91,31 @@ export class StoredObject {
     return this.#json
   }
 
+  /**
+   * The same JSON after `kind` and `apiVersion` and without the opening brace: the start of metadata, and the rest of
+   * the stored bytes, which are not copied.
+   */
+  get jsonFromMetadata(): readonly [string, Uint8Array] {
+    this.#wasUsed = true
+    const stored = this.#readable
+    const at = metadataFieldsAt(stored)
+    return [`"metadata":{${resourceVersionField(stored, at, this.revision)}`, stored.subarray(at)]
+  }
+
   /** True if the JSON contains the bytes anywhere; cheaper than parsing. */
   contains(text: Uint8Array): boolean {
     return Buffer.from(this.#stored.buffer, this.#stored.byteOffset, this.#stored.length).includes(text)
   }
 
-  /** A value that could not be decrypted is not JSON; only reading that object fails. */
-  get #readable(): Uint8Array {
-    if (this.#stored[0] === openingBrace) return this.#stored
+  /** Throws ApiError for a value that could not be decrypted: it is not JSON, and only reading that object fails. */
+  checkReadable(): void {
+    if (this.#stored[0] === openingBrace) return
     throw apiError('StorageReadError', `cannot decode ${this.key}: stored value is not JSON`)
+  }
+
+  get #readable(): Uint8Array {
+    this.checkReadable()
+    return this.#stored
   }
 
   /** The same content with another revision, for DELETED events. */
@@ -98,9 +123,17 @@ export class StoredObject {
     return new StoredObject({ key: this.key, revision, value: this.#stored }, this.#object)
   }
 
+  /** As `releaseDecoded`, but the decoded object is used again while others in this process hold it. */
+  weakenDecoded(): void {
+    const object = this.#object
+    this.releaseDecoded()
+    this.#released = object && new WeakRef(object)
+  }
+
   /** Drops everything but the stored bytes, from which the rest is recomputed on demand. */
   releaseDecoded(): void {
     this.#object = undefined
+    this.#released = undefined
     this.#json = undefined
     this.#forms = undefined
   }
@@ -116,12 +149,14 @@ export class StoredObject {
   }
 
   /** A derived form of the object, computed on first use and cached. */
-  form<T>(name: string, make: (object: Stored) => T): T {
+  form<T>(name: string, make: () => T): T {
+    this.#wasUsed = true
     this.#forms ??= new Map()
     const known = this.#forms.get(name)
     if (known !== undefined) return known as T
-    const made = make(this.object)
+    const made = make()
     this.#forms.set(name, made)
+    this.#decodedObjects?.add(this)
     return made
   }
 }
@@ -131,7 +166,7 @@ export class StoredObject {
  * inserted without parsing.
  */
 export function encodeForStore(object: KubernetesObject): Uint8Array {
-  const { kind, apiVersion, metadata, ...rest } = object
+  const { kind, apiVersion, metadata, ...rest } = encodedObject(object)
   const { resourceVersion: _, ...kept } = metadata
   return unpooledBytes(stringifyJson({ kind, apiVersion, metadata: kept, ...rest } as unknown as JsonValue))
 }
@@ -146,20 +181,27 @@ function withoutResourceVersion(object: KubernetesObject): KubernetesObject {
   return { ...object, metadata }
 }
 
-const metadataStart = Buffer.from('"metadata":{')
-
-/** Search limit for the start of metadata: enough for the longest kind and apiVersion. */
-const headBytesMax = 1_024
-
 function spliceResourceVersion(stored: Uint8Array, revision: number): Uint8Array {
   if (revision === 0) return stored
-  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length)
-  const found = bytes.subarray(0, headBytesMax).indexOf(metadataStart)
-  assert(found !== -1, 'stored objects begin with kind, apiVersion and metadata')
-  const at = found + metadataStart.length
-  const isEmpty = bytes[at] === closingBrace
-  const version = Buffer.from(`"resourceVersion":"${revision}"${isEmpty ? '' : ','}`)
-  return unpooledConcat([bytes.subarray(0, at), version, bytes.subarray(at)])
+  const at = metadataFieldsAt(stored)
+  const version = Buffer.from(resourceVersionField(stored, at, revision))
+  return unpooledConcat([stored.subarray(0, at), version, stored.subarray(at)])
+}
+
+/** The start of the fields of metadata, which is the first object in the JSON: kind and apiVersion are texts. */
+function metadataFieldsAt(stored: Uint8Array): number {
+  let at = 1
+  while (at < headBytesMax && stored[at] !== openingBrace) at++
+  assert(stored[at] === openingBrace, 'stored objects begin with kind, apiVersion and metadata')
+  return at + 1
+}
+
+/** Enough for the longest kind and apiVersion. */
+const headBytesMax = 1_024
+
+function resourceVersionField(stored: Uint8Array, at: number, revision: number): string {
+  if (revision === 0) return ''
+  return `"resourceVersion":"${revision}"${stored[at] === closingBrace ? '' : ','}`
 }
 
 const openingBrace = 0x7b

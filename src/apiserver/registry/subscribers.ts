@@ -17,13 +17,19 @@ export class Subscribers {
   readonly #everything = new Set<Subscriber>()
   /** By the name of the field. */
   readonly #byField = new Map<string, SubscribersOfField>()
+  #size = 0
 
   get isEmpty(): boolean {
     return this.#everything.size === 0 && this.#byField.size === 0
   }
 
+  get size(): number {
+    return this.#size
+  }
+
   add(subscriber: Subscriber, indexedField: FieldValue | undefined): void {
     if (indexedField === undefined) {
+      if (!this.#everything.has(subscriber)) this.#size++
       this.#everything.add(subscriber)
       return
     }
@@ -31,18 +37,20 @@ export class Subscribers {
     const { byValue } = this.#byField.getOrInsertComputed(name, () => {
       return { field: indexedField, byValue: new Map<string, Set<Subscriber>>() }
     })
-    byValue.getOrInsertComputed(value, () => new Set()).add(subscriber)
+    const subscribers = byValue.getOrInsertComputed(value, () => new Set())
+    if (!subscribers.has(subscriber)) this.#size++
+    subscribers.add(subscriber)
   }
 
   delete(subscriber: Subscriber, indexedField: FieldValue | undefined): void {
     if (indexedField === undefined) {
-      this.#everything.delete(subscriber)
+      if (this.#everything.delete(subscriber)) this.#size--
       return
     }
     const { name, value } = indexedField
     const byValue = this.#byField.get(name)?.byValue
     const subscribers = byValue?.get(value)
-    subscribers?.delete(subscriber)
+    if (subscribers?.delete(subscriber)) this.#size--
     if (subscribers?.size === 0) byValue?.delete(value)
     if (byValue?.size === 0) this.#byField.delete(name)
   }

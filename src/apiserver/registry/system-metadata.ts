@@ -1,11 +1,9 @@
 /** Metadata that the server sets; values sent by clients are replaced. */
 import { conflict, type ErrorSubject } from '#/api/errors.ts'
-import { deepFreeze, equalJson } from '#/api/text/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { StructSchema } from '#/api/schema.ts'
 import { formatTime } from '#/api/text/time.ts'
-import { zeroStruct } from '#/api/definitions.ts'
 import type { Platform } from '#/platform/platform.ts'
 
 /** Removes the server-set metadata from an object to be created. */
@@ -51,41 +49,24 @@ function dropStatus(object: KubernetesObject): KubernetesObject {
   return rest
 }
 
-/** Adds an empty status to a new object of a built-in kind with a required status. */
-export function withZeroStatus(object: KubernetesObject, { schema }: Resource): KubernetesObject {
-  const field = schema.fields.get('status')
-  if (schema.name === '' || 'status' in object) return object
-  if (field?.schema.type !== 'struct' || field.default === undefined) return object
-  const complete: Stateful = { ...object, status: zeroStatus(field.schema) }
-  return complete
-}
-
-/** Frozen and shared by all objects of a kind. */
-const zeroStatuses = new WeakMap<StructSchema, object>()
-
-function zeroStatus(schema: StructSchema): object {
-  const known = zeroStatuses.get(schema)
-  if (known) return known
-  const zero = deepFreeze(zeroStruct(schema))
-  zeroStatuses.set(schema, zero)
-  return zero
-}
-
 /** Keeps uid, creationTimestamp and deletion metadata on update. */
 export function withObjectMetaOf(
   object: KubernetesObject,
   oldObject: KubernetesObject,
-  subject: ErrorSubject,
+  { subject, key }: { readonly subject: ErrorSubject; readonly key: string },
 ): KubernetesObject {
   const { metadata: is } = oldObject
   const { metadata: sent } = object
   if (sent.uid !== undefined && sent.uid !== '' && sent.uid !== is.uid) {
+    const failed = `UID in precondition: ${sent.uid}, UID in object meta: ${is.uid}`
     throw conflict(
       subject,
-      `Precondition failed: UID in precondition: ${sent.uid}, UID in object meta: ${is.uid}`,
+      `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, ` +
+        `AdditionalErrorMsg: Precondition failed: ${failed}`,
     )
   }
   const {
+    namespace: _namespace,
     generation: _generation,
     deletionTimestamp: _deletion,
     deletionGracePeriodSeconds: _grace,
@@ -133,7 +114,8 @@ export function withGeneration(
   oldObject: KubernetesObject | undefined,
   resource: Resource,
 ): KubernetesObject {
-  if (!resource.rules?.tracksGeneration) return object
+  const { tracksGeneration = false } = resource.rules ?? {}
+  if (!tracksGeneration || (tracksGeneration === 'on-update' && oldObject === undefined)) return object
   const last = Number(oldObject?.metadata.generation ?? 0)
   const isChanged = oldObject === undefined || !equalJson(wanted(object), wanted(oldObject))
   return { ...object, metadata: { ...object.metadata, generation: isChanged ? last + 1 : last } }

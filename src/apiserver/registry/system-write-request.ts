@@ -14,7 +14,7 @@ export function systemWriteRequest(resource: Resource, name: string, namespace =
     subresource: '',
     user: system,
     dryRun: false,
-    fieldManager: 'k8ts-apiserver',
+    fieldManager: 'kube-apiserver',
     options: {},
     ignoresQuota: true,
     warn: () => undefined,

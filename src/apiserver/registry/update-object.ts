@@ -3,14 +3,23 @@
  * the client specified a resourceVersion.
  */
 import { ignoreManagedFieldsTimestamps } from '#/api/apply.ts'
-import { ApiError, conflict, isApiError, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
+import {
+  ApiError,
+  conflict,
+  isApiError,
+  notFound,
+  optimisticLockErrorMessage,
+  unknownError,
+} from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
 import type { SubresourceStrategy } from '#/api/kind-rules.ts'
 import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import { equalJson } from '#/api/text/json-value.ts'
+import { quote } from '#/api/text/quote.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
+import { withZeroFields } from '#/api/zero-fields.ts'
 import { TimeSlices } from '#/platform/time-slices.ts'
 import { convertTo, internalVersionOf, markRead, readObject } from './convert-objects.ts'
 import { createIfAbsent } from './create-object.ts'
@@ -22,9 +31,9 @@ import { runMutatingAdmission } from './admit.ts'
 import { getStoredObject, readStore } from './get-stored-object.ts'
 import { withManagedFields } from './managed-fields.ts'
 import { withReservation } from './reservation.ts'
-import { rulesOf, withDefaults } from './resource-strategy.ts'
+import { requiresQualifiedFinalizers, rulesOf, withDefaults } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
-import { rejectInvalid, kindSubject, subjectOf, type WriteRequest } from './write-request.ts'
+import { rejectInvalid, subjectOf, type WriteRequest } from './write-request.ts'
 
 export interface Update {
   /**
@@ -113,13 +122,17 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
   const { object: oldObject } = await readObject(resource, current)
   const rules = rulesOf(resource)
   const seen = await convertTo(resource, oldObject, resource)
-  const slices = new TimeSlices(registry.platform.clock)
+  const slices = new TimeSlices(registry.platform.clock, 'update object')
   const changed = await update.change(seen)
   await slices.pause()
   const subject = subjectOf(request, request.name)
   checkVersion(request, changed, current)
-  const identified = withObjectMetaOf(changed, oldObject, subject)
-  const defaulted = await convertTo(resource, withDefaults(rules, identified), internalVersionOf(resource))
+  const identified = withObjectMetaOf(changed, oldObject, { subject, key: current.key })
+  const defaulted = await convertTo(
+    resource,
+    withDefaults(rules, withZeroFields(identified, resource.schema)),
+    internalVersionOf(resource),
+  )
   const now = formatTime(registry.platform.clock.now())
   const path = { resource, subresource, strategy: update.strategy, oldObject, now }
   const prepared = prepareForStrategy(path, defaulted)
@@ -130,18 +143,26 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
   const admitted = await admit(updating, owned, oldObject)
   await slices.pause()
   const confined = admitted === owned ? owned : withinStrategy(path, admitted)
-  const object = update.keepsGeneration ? confined : withGeneration(confined, oldObject, resource)
+  const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
+  const complete = withZeroFields(confined, stored.schema)
+  const object = update.keepsGeneration ? complete : withGeneration(complete, oldObject, resource)
   const validate =
     update.strategy?.validate ??
     (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
   const hooks = registry.hooks.get(qualifiedResourceName(resource))
+  const hookContext = { clock: registry.platform.clock, cache: registry.cache }
   rejectInvalid(request, object, [
-    ...validateMetadataUpdate(object.metadata, oldObject.metadata),
+    ...validateMetadataUpdate(object.metadata, oldObject.metadata, {
+      qualifiedFinalizers: requiresQualifiedFinalizers(resource),
+    }),
     ...(validate?.(object, oldObject) ?? []),
-    ...((await hooks?.validate?.(object, oldObject, registry.platform.clock)) ?? []),
+    ...((await hooks?.validate?.(object, oldObject, hookContext)) ?? []),
   ])
   await slices.pause()
-  for (const warning of rules.warnings?.(object, oldObject) ?? []) request.warn(warning)
+  // Only writes of the whole object, or of its scale, are warned about.
+  if (subresource === '' || subresource === 'scale') {
+    for (const warning of rules.warnings?.(object, oldObject) ?? []) request.warn(warning)
+  }
   const representationOf = update.representation?.of ?? itself
   await registry.admission.validate({
     ...request,
@@ -208,8 +229,12 @@ async function replace(
   { object: wanted, oldObject }: { readonly object: KubernetesObject; readonly oldObject: KubernetesObject },
 ): Promise<Outcome> {
   const { resource } = request
+  const { clock } = registry.platform
+  const startedMs = clock.monotonicMs()
   const object = objectOf(ignoreManagedFieldsTimestamps(jsonOf(oldObject), jsonOf(wanted)))
   const isSame = object === oldObject
+  const seconds = (clock.monotonicMs() - startedMs) / 1_000
+  registry.metrics?.requests.recordComparison(isSame ? 'equal_objects' : 'unequal_objects_fast', seconds)
   const isMigrated = current.object.apiVersion === apiVersionOf(resource.storage)
   if (isSame && isMigrated && oldObject === current.object) return unchanged(registry, current)
   if (isFinished(object, resource)) return removeFinished({ registry, request }, current, object)
@@ -328,7 +353,8 @@ function checkVersion(request: WriteRequest, changed: KubernetesObject, current:
   const isGiven = sent !== undefined && sent !== '' && sent !== '0'
   if (!isGiven) {
     if (rulesOf(request.resource).allowUnconditionalUpdate !== false) return
-    throw invalidObject(kindSubject(request), [
+    // Unlike other errors about objects, this one names the resource.
+    throw invalidObject(subjectOf(request, request.name), [
       {
         reason: 'FieldValueInvalid',
         field: 'metadata.resourceVersion',
@@ -338,5 +364,6 @@ function checkVersion(request: WriteRequest, changed: KubernetesObject, current:
     ])
   }
   if (sent === String(current.revision)) return
+  if (!/^\d+$/.test(sent)) throw unknownError(`strconv.ParseUint: parsing ${quote(sent)}: invalid syntax`)
   throw conflict(subjectOf(request, request.name), optimisticLockErrorMessage)
 }

@@ -8,6 +8,7 @@ import { SortedMap } from '#/base/sorted-map.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { StoreError, type Entry, type Store, type StoreEvent, type Watch } from '#/store/store.ts'
+import type { Metrics } from '../metrics.ts'
 import { CacheEvent } from './cache-event.ts'
 import { DecodedObjects } from './decoded-objects.ts'
 import { listAt, replay, type HistoryPage, type ListAtOptions, type ReplayOptions } from './history.ts'
@@ -21,6 +22,7 @@ import { Subscribers, type Subscriber } from './subscribers.ts'
 export type ObjectCache = Pick<
   WatchCache,
   | 'countAfter'
+  | 'countSubscribers'
   | 'eventsAfter'
   | 'get'
   | 'lastChange'
@@ -46,6 +48,7 @@ export interface WatchCacheOptions {
   readonly prefix: string
   /** Bound on decoded objects, as the size of their stored form. */
   readonly decodedBytesMax?: number
+  readonly metrics?: Metrics | undefined
 }
 
 export class WatchCache {
@@ -63,7 +66,7 @@ export class WatchCache {
    * The latest batches of `#recent` that still hold decoded objects and encodings, with their expiry; older
    * events keep only the stored bytes.
    */
-  readonly #wholeBatches = new Queue<{ readonly count: number; readonly untilMs: number }>()
+  readonly #wholeBatches = new Queue<WholeBatch>()
   #wholeEvents = 0
   #revision = 0
   /** Revision of the last change under each prefix since the cache was loaded. */
@@ -152,6 +155,16 @@ export class WatchCache {
     return this.#indexes.get(resourcePrefix)?.select(conditions, range)
   }
 
+  /** Estimates the size of the objects under a prefix by the first ones. */
+  sizeBytes(prefix: string): number {
+    let [sizeBytes, count] = [0, 0]
+    for (const object of this.list(prefix)) {
+      sizeBytes += object.sizeBytes
+      if (++count === sizedMax) break
+    }
+    return count === 0 ? 0 : Math.round((sizeBytes / count) * this.countAfter(prefix, prefix))
+  }
+
   /** Number of objects under a prefix with keys greater than `after`. */
   countAfter(prefix: string, after: string): number {
     return this.#objects.rank(prefixEnd(prefix)) - this.#objects.rank(`${after}\0`)
@@ -209,6 +222,15 @@ export class WatchCache {
     subscribers.add(subscriber, indexedField)
   }
 
+  /** The subscribers of everything that includes the key, also those of single field values. */
+  countSubscribers(key: string): number {
+    let count = this.#subscribers.get(key)?.size ?? 0
+    forEachPrefix(key, prefix => {
+      count += this.#subscribers.get(prefix)?.size ?? 0
+    })
+    return count
+  }
+
   unsubscribe(prefix: string, subscriber: Subscriber, indexedField?: FieldValue): void {
     const subscribers = this.#subscribers.get(prefix)
     subscribers?.delete(subscriber, indexedField)
@@ -252,6 +274,15 @@ export class WatchCache {
     this.#advance(revision)
     this.#recentSince = revision
     this.#loadedRevision = revision
+    this.#recordLoad()
+  }
+
+  /** The cache is loaded with all resources at once. */
+  #recordLoad(): void {
+    const { watchCache } = this.#options.metrics ?? {}
+    if (watchCache === undefined) return
+    const series = new Set([...this.#objects.valuesFrom('')].map(({ key }) => watchCache.changes.of(key)))
+    for (const { initializations } of series) initializations.add()
   }
 
   /**
@@ -279,6 +310,7 @@ export class WatchCache {
         for (const subscriber of [...this.#subscribers.values()].flatMap(each => each.all()))
           subscriber.onReset()
         this.#advance(revision)
+        this.#recordLoad()
         return
       } catch (error) {
         if (error instanceof StoreError && error.reason === 'closed') throw error
@@ -290,8 +322,16 @@ export class WatchCache {
 
   #take(storeEvents: readonly StoreEvent[], revision: number): void {
     const bySubscriber = new Map<Subscriber, CacheEvent[]>()
+    const changes = this.#options.metrics?.watchCache.changes
     for (const storeEvent of storeEvents) {
       const event = this.#apply(storeEvent)
+      const series = changes?.of(event.key)
+      if (series) {
+        series.received.add()
+        series.storeEvents.add()
+        series.dispatched.add()
+        series.revision.value = event.revision
+      }
       this.#recent.push(event)
       this.#recentBytes += event.sizeBytes
       this.#forSubscribers(event, subscriber => {
@@ -300,7 +340,7 @@ export class WatchCache {
         else bySubscriber.set(subscriber, [event])
       })
     }
-    this.#forgetOldest()
+    this.#forgetOldest(recentEventsMax)
     // Advances the revision first, so that a subscriber that reads the cache sees the change.
     this.#advance(revision)
     for (const [subscriber, events] of bySubscriber) subscriber.onEvents(events)
@@ -315,9 +355,15 @@ export class WatchCache {
     const nowMs = this.#options.platform.clock.monotonicMs()
     this.#wholeBatches.push({ count: newEvents, untilMs: nowMs + wholeMs })
     this.#wholeEvents += newEvents
-    for (let oldest = this.#wholeBatches.at(0); oldest && oldest.untilMs <= nowMs;) {
-      for (let index = 0; index < oldest.count; index++) {
-        this.#recent.at(this.#recent.length - this.#wholeEvents)?.releaseDecoded()
+    this.#releaseEvents(({ untilMs }) => untilMs <= nowMs)
+  }
+
+  #releaseEvents(isOver: (batch: WholeBatch) => boolean): void {
+    for (let oldest = this.#wholeBatches.at(0); oldest && isOver(oldest);) {
+      for (let count = 0; count < oldest.count; count++) {
+        // The window may have forgotten the event already.
+        const index = this.#recent.length - this.#wholeEvents
+        if (index >= 0) this.#recent.at(index)?.releaseDecoded()
         this.#wholeEvents--
       }
       this.#wholeBatches.take(1)
@@ -325,12 +371,14 @@ export class WatchCache {
     }
   }
 
-  #forgetOldest(): void {
+  #forgetOldest(eventsMax: number): void {
     const recent = this.#recent
-    while (recent.length > recentEventsMax || (this.#recentBytes > recentBytesMax && recent.length > 0)) {
-      const [{ revision, sizeBytes }] = recent.take(1) as [CacheEvent]
-      this.#recentSince = revision
-      this.#recentBytes -= sizeBytes
+    while (recent.length > eventsMax || (this.#recentBytes > recentBytesMax && recent.length > 0)) {
+      const [event] = recent.take(1) as [CacheEvent]
+      this.#recentSince = event.revision
+      this.#recentBytes -= event.sizeBytes
+      // A list that is being sent, or a deletion of many objects, may still hold the objects.
+      event.releaseDecoded()
     }
   }
 
@@ -347,9 +395,14 @@ export class WatchCache {
     return new CacheEvent({ revision, key, current, previous })
   }
 
-  /** Memory is needed: objects are decoded again when they are used. */
-  releaseDecoded(): void {
+  /**
+   * Returns memory: objects are decoded again when they are used, unless others in this process hold them, and watches
+   * from older revisions read the store.
+   */
+  release(): void {
     this.#decodedObjects.releaseAll()
+    this.#releaseEvents(() => true)
+    this.#forgetOldest(releasedEventsMax)
   }
 
   #decode(entry: Entry): StoredObject {
@@ -379,11 +432,20 @@ export class WatchCache {
   }
 }
 
+/** Events that hold decoded objects and encodings. */
+interface WholeBatch {
+  readonly count: number
+  readonly untilMs: number
+}
+
 /** Page size for loading the cache. */
 const pageKeys = 1_000
 
 /** Size of the event window; watches from older revisions read the store. */
 const recentEventsMax = 20_000
+
+/** Size of the event window after a load has ended. */
+const releasedEventsMax = 1_000
 
 /** Time for which events keep decoded objects and encodings. */
 const wholeMs = 1_000
@@ -393,5 +455,8 @@ const wholeMs = 1_000
  * objects and encodings may be kept too.
  */
 const recentBytesMax = 32 * 1024 * 1024
+
+/** Number of objects from which the size of all is estimated. */
+const sizedMax = 100
 
 const reloadDelayMs = 500

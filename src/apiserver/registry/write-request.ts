@@ -29,6 +29,8 @@ export interface WriteRequest {
   /** Aborted when the client no longer waits for the response. */
   readonly signal?: AbortSignal
   warn(text: string): void
+  /** Called with the time that the request waited for webhooks. */
+  readonly onWebhookWait?: (waitedMs: number) => void
   /**
    * Adds an annotation to the audit event. The first value set for a key wins. With `about: 'body'`, the
    * annotation is recorded only where the audit event includes the request body.
@@ -54,5 +56,6 @@ export function subjectOf(
 }
 
 export function kindSubject({ resource, name }: Pick<WriteRequest, 'resource' | 'name'>): ErrorSubject {
-  return { group: resource.group, kind: resource.kind, name }
+  // The group of the storage version: errors about events.k8s.io name the kind of the core group.
+  return { group: resource.storage.group, kind: resource.kind, name }
 }

@@ -2,18 +2,21 @@
  * Sends a response to an HTTP client: compressed if accepted, with backpressure, and visibly aborted if
  * incomplete.
  */
-import { createGzip, type Gzip } from 'node:zlib'
 import { internalError, isApiError, tooManyRequests } from '#/api/errors.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import type { Random } from '#/platform/platform.ts'
-import type { ApiResponse, StreamBody, ValueBody } from '../request.ts'
+import { gzipBatches, type Batches } from '../gzip.ts'
+import { batchOf, copyBatch } from '../piece-batch.ts'
+import type { ApiResponse, PieceBatch, StreamBody, ValueBody } from '../request.ts'
 import type { HttpRequest } from './http-request.ts'
 import type { LargeResponses } from './large-responses.ts'
+import type { SendBuffers } from './send-buffers.ts'
 
 export interface HttpResponseWriterOptions {
   readonly exchange: HttpExchange
   readonly request: HttpRequest
   readonly largeResponses: LargeResponses
+  readonly sendBuffers: SendBuffers
   readonly random: Random
 }
 
@@ -21,13 +24,15 @@ export class HttpResponseWriter {
   readonly #exchange: HttpExchange
   readonly #request: HttpRequest
   readonly #largeResponses: LargeResponses
+  readonly #sendBuffers: SendBuffers
   readonly #random: Random
   #hasBegun = false
 
-  constructor({ exchange, request, largeResponses, random }: HttpResponseWriterOptions) {
+  constructor({ exchange, request, largeResponses, sendBuffers, random }: HttpResponseWriterOptions) {
     this.#exchange = exchange
     this.#request = request
     this.#largeResponses = largeResponses
+    this.#sendBuffers = sendBuffers
     this.#random = random
   }
 
@@ -75,19 +80,21 @@ export class HttpResponseWriter {
 
   #sendValue(response: SentResponse, body: ValueBody): Promise<void> | undefined {
     const { mediaType } = body
-    if (body.pieces) return this.#sendLarge(response, { mediaType, pieces: body.pieces() })
+    if (body.batches)
+      return this.#sendLarge(response, { mediaType, batches: body.batches(), gzip: body.gzip })
     const pieces = body.bytes()
     const sizeBytes = sizeOf(pieces)
     if (sizeBytes > smallBytesMax && !this.#isHead)
-      return this.#sendLarge(response, { mediaType, pieces, sizeBytes })
+      return this.#sendLarge(response, { mediaType, batches: pieces.map(batchOf), sizeBytes })
     this.#begin(response, { 'content-type': mediaType, 'content-length': String(sizeBytes) })
     this.#exchange.end(this.#isHead ? [] : pieces)
     return undefined
   }
 
-  /** Pieces are produced no faster than the client reads them. */
-  async #sendLarge(response: SentResponse, { mediaType, pieces, sizeBytes }: LargeBody): Promise<void> {
+  /** Batches are produced no faster than the client reads them. */
+  async #sendLarge(response: SentResponse, body: LargeBody): Promise<void> {
     const exchange = this.#exchange
+    const { mediaType, sizeBytes } = body
     if (this.#isHead) {
       this.#begin(response, { 'content-type': mediaType })
       return exchange.end()
@@ -100,16 +107,17 @@ export class HttpResponseWriter {
     }
     try {
       const isCompressed = acceptsGzip(this.#request.headers['accept-encoding'])
+      const batches = isCompressed ? await compressedOf(body) : body.batches
       this.#begin(response, {
         'content-type': mediaType,
         ...(isCompressed && { 'content-encoding': 'gzip', 'vary': 'Accept-Encoding' }),
         ...(!isCompressed && sizeBytes !== undefined && { 'content-length': String(sizeBytes) }),
       })
       let unread = 0
-      for await (const piece of isCompressed ? gzipPieces(pieces) : pieces) {
+      for await (const batch of batches) {
         if (exchange.closed) return
-        unread = exchange.write([piece]) ? 0 : unread + 1
-        if (unread < unreadPiecesMax) continue
+        unread = this.#writeBatch(batch) ? 0 : unread + 1
+        if (unread < unreadBatchesMax) continue
         await exchange.drained()
         unread = 0
         largeResponses.progressed(exchange)
@@ -120,15 +128,26 @@ export class HttpResponseWriter {
     }
   }
 
+  #writeBatch(batch: PieceBatch): boolean {
+    const [first] = batch.pieces
+    if (batch.pieces.length === 1 && typeof first !== 'string') return this.#exchange.write([first!])
+    const sendBuffers = this.#sendBuffers
+    const buffer = sendBuffers.take(batch.sizeBytes)
+    copyBatch(batch, buffer)
+    return this.#exchange.write([buffer.subarray(0, batch.sizeBytes)], () => sendBuffers.give(buffer))
+  }
+
   async #sendStream(response: SentResponse, body: StreamBody): Promise<void> {
     const exchange = this.#exchange
-    const { mediaType, chunks, stallMsMax } = body
+    const { mediaType, chunks, stallMsMax, onSent } = body
     if (stallMsMax !== undefined) exchange.allowStall(stallMsMax)
     this.#begin(response, mediaType === '' ? {} : { 'content-type': mediaType })
     if (this.#isHead) return exchange.end()
     for await (const batch of chunks) {
       if (exchange.closed) return
-      if (!exchange.write(batch.map(chunk => chunk.bytes()))) await exchange.drained()
+      const pieces = batch.map(chunk => chunk.bytes())
+      if (onSent) for (const { length } of pieces) onSent(length)
+      if (!exchange.write(pieces)) await exchange.drained()
     }
     exchange.end()
   }
@@ -139,17 +158,21 @@ export interface SentResponse extends Omit<ApiResponse, 'body'> {
   readonly body?: ValueBody | StreamBody | undefined
 }
 
-/** Pieces that are written although the client has not read those before, so that it need not wait for each. */
-const unreadPiecesMax = 4
+/** Batches that are written although the client has not read those before, so that it need not wait for each. */
+const unreadBatchesMax = 4
 
 interface LargeBody {
   readonly mediaType: string
-  readonly pieces: Pieces
+  readonly batches: Batches
+  readonly gzip?: ValueBody['gzip']
   /** Undefined if not known. */
   readonly sizeBytes?: number
 }
 
-type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+async function compressedOf({ batches, gzip }: LargeBody): Promise<Batches> {
+  const shared = await gzip?.()
+  return shared ? shared.pieces.map(batchOf) : gzipBatches(batches)
+}
 
 const unexpected = internalError('failed to send response (details are in the server log)')
 
@@ -177,59 +200,6 @@ function sizeOf(pieces: readonly Uint8Array[]): number {
   return sizeBytes
 }
 
-/** Optimized for speed, as in Kubernetes. */
-const gzipLevel = 1
-
-/** Size of compressed chunks. */
-const gzipChunkBytes = 128 * 1024
-
-/** Size of the blocks that are compressed at once. */
-const gzipBlockBytes = 128 * 1024
-
 function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return acceptEncoding !== undefined && acceptEncoding.split(',').some(coding => coding.trim() === 'gzip')
-}
-
-/** Compresses in Node's thread pool; the event loop only forwards chunks. */
-function gzipPieces(pieces: Pieces): AsyncIterable<Uint8Array> {
-  const gzip = createGzip({ level: gzipLevel, chunkSize: gzipChunkBytes })
-  // The reader receives errors; the listener only prevents an unhandled error if the reader is gone.
-  gzip.on('error', () => undefined)
-  void compress(gzip, pieces)
-  return gzip
-}
-
-/** Never rejects. */
-async function compress(gzip: Gzip, pieces: Pieces): Promise<void> {
-  try {
-    for await (const block of joinSmall(pieces, Buffer.allocUnsafeSlow(gzipBlockBytes))) {
-      // The callback is called when the block has been read, so that its memory can be used again.
-      const error = await new Promise(resolve => gzip.write(block, resolve))
-      if (error) return
-    }
-    gzip.end()
-  } catch (error) {
-    gzip.destroy(error as Error)
-  }
-}
-
-/**
- * Joins small pieces in the buffer: every block is a job of the thread pool, which costs more than the compression of
- * a small one. A block must be used before the next one is taken.
- */
-async function* joinSmall(pieces: Pieces, buffer: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
-  let length = 0
-  for await (const piece of pieces) {
-    if (length > 0 && length + piece.length > buffer.length) {
-      yield buffer.subarray(0, length)
-      length = 0
-    }
-    if (piece.length >= buffer.length) {
-      yield piece
-    } else {
-      buffer.set(piece, length)
-      length += piece.length
-    }
-  }
-  if (length > 0) yield buffer.subarray(0, length)
 }

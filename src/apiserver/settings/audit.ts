@@ -1,5 +1,7 @@
 /** Audit settings from flags. */
+import { dirname } from 'node:path'
 import { UsageError } from '#/base/flags.ts'
+import { messageOf } from '#/base/message-of.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { parseAuditPolicy, type AuditLogSettings, type AuditSettings } from '../audit.ts'
 import type { ApiServerFlags } from '../flags.ts'
@@ -22,6 +24,7 @@ export async function readAudit(
   if (!log && !webhook) {
     throw new UsageError('--audit-policy-file requires --audit-log-path or --audit-webhook-config-file')
   }
+  if (log !== undefined) await requireWritable(platform, log.path)
   return { policy, ...(log && { log }), ...(webhook && { webhook }) }
 }
 
@@ -39,6 +42,16 @@ function logOf(flags: ApiServerFlags): AuditLogSettings | undefined {
     sizeBytesMax: orInfinity(flags['audit-log-maxsize'] ?? 100) * 1024 * 1024,
     ageMsMax: orInfinity(flags['audit-log-maxage'] ?? 366) * dayMs,
     backupsMax: orInfinity(flags['audit-log-maxbackup'] ?? 100),
+  }
+}
+
+/** Creates the file, so that a server that could not write its audit log does not start. */
+async function requireWritable({ files }: Platform, path: string): Promise<void> {
+  try {
+    await files.makeFolder(dirname(path), { mode: 0o700 })
+    await using _ = await files.openAppend(path, { mode: 0o600 })
+  } catch (error) {
+    throw new UsageError(`--audit-log-path ${path}: cannot be written: ${messageOf(error)}`)
   }
 }
 

@@ -16,6 +16,7 @@ import type { OidcConfiguration } from '../authn/oidc-authenticator.ts'
 import { ServiceAccountIssuer } from '../authn/service-account-issuer.ts'
 import { BasicAuth, StaticTokens } from '../authn/static-credentials.ts'
 import type { ApiServerFlags } from '../flags.ts'
+import type { ReloadedFile } from '../reloaded-file.ts'
 import { readFlagKubeconfig, readFlagFile } from './flag-files.ts'
 
 /** Partial settings, completed by the cluster setup. */
@@ -65,6 +66,27 @@ export async function readAuthentication(
     frontProxy: await readFrontProxy(flags, platform),
     serviceAccounts: await readServiceAccounts(flags, platform),
   }
+}
+
+/** Undefined without --authentication-config. Only the JWT issuers are reloaded. */
+export async function readAuthenticationReload(
+  flags: ApiServerFlags,
+  platform: Platform,
+  ownIssuer: string,
+): Promise<ReloadedFile<readonly OidcConfiguration[]> | undefined> {
+  const path = flags['authentication-config']
+  const content = await readFlagFile(platform, { flag: 'authentication-config', path }, text => text)
+  if (!path || content === undefined) return undefined
+  const parse = (text: string): AuthenticationConfiguration =>
+    readAuthenticationConfiguration(text, flags['service-account-issuer'] ?? [ownIssuer])
+  const read = async (text: string): Promise<readonly OidcConfiguration[]> => {
+    const configuration = parse(text)
+    const { anonymous } = parse(content)
+    if (JSON.stringify(configuration.anonymous) !== JSON.stringify(anonymous))
+      throw new Error('anonymous: Forbidden: changed from initial configuration file')
+    return configuration.issuers
+  }
+  return { path, content, read }
 }
 
 /** Validates the text and returns it unchanged. */

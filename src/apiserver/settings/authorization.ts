@@ -10,6 +10,7 @@ import {
 } from '../authz/authorization-configuration.ts'
 import { parseModes, type AuthorizationMode } from '../authz/modes.ts'
 import type { ApiServerFlags } from '../flags.ts'
+import type { ReloadedFile } from '../reloaded-file.ts'
 import { readFlagKubeconfig, readFlagFile } from './flag-files.ts'
 
 /** Throws UsageError. */
@@ -18,7 +19,44 @@ export async function readAuthorization(
   platform: Platform,
 ): Promise<readonly AuthorizerSettings[]> {
   const configured = await readConfigured(flags, platform)
-  if (configured === undefined) return defaultAuthorizers
+  return configured === undefined ? defaultAuthorizers : authorizersOf(configured, flags, platform)
+}
+
+/** Undefined without --authorization-config. */
+export async function readAuthorizationReload(
+  flags: ApiServerFlags,
+  platform: Platform,
+  initial: readonly AuthorizerSettings[],
+): Promise<ReloadedFile<readonly AuthorizerSettings[]> | undefined> {
+  const path = flags['authorization-config']
+  const content = await readFlagFile(platform, { flag: 'authorization-config', path }, text => text)
+  if (!path || content === undefined) return undefined
+  const read = async (text: string): Promise<readonly AuthorizerSettings[]> => {
+    const configured = parseAuthorizationConfiguration(text)
+    requireSameModes(configured, initial)
+    return authorizersOf(configured, flags, platform)
+  }
+  return { path, content, read }
+}
+
+/** Only webhooks may come and go while the server runs. */
+function requireSameModes(
+  configured: readonly ConfiguredAuthorizer[],
+  initial: readonly AuthorizerSettings[],
+): void {
+  const modesOf = (authorizers: readonly { readonly mode: AuthorizationMode }[]): Set<AuthorizationMode> =>
+    new Set(authorizers.map(({ mode }) => mode).filter(mode => mode !== 'Webhook'))
+  const [before, after] = [modesOf(initial), modesOf(configured)]
+  const changed = [...before.symmetricDifference(after)]
+  if (changed.length > 0)
+    throw new Error(`authorizer types other than Webhook cannot change: ${changed.join(', ')}`)
+}
+
+async function authorizersOf(
+  configured: readonly ConfiguredAuthorizer[],
+  flags: ApiServerFlags,
+  platform: Platform,
+): Promise<readonly AuthorizerSettings[]> {
   const policies = await readPolicies(flags, platform, configured)
   const authorizers: AuthorizerSettings[] = []
   for (const { mode, webhook } of configured) {

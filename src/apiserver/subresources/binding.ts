@@ -1,7 +1,7 @@
 /** The binding subresource: assigns a pod to a node, only once, and not while the pod is being deleted. */
 import { structDefinition } from '#/api/definitions.ts'
-import { badRequest, conflict } from '#/api/errors.ts'
-import { invalidObject, notSupported, required, type FieldError } from '#/api/field-error.ts'
+import { badRequest, conflict, unknownError } from '#/api/errors.ts'
+import { formatFieldErrors, notSupported, required, type FieldError } from '#/api/field-error.ts'
 import type { Binding, Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject, Stored } from '#/api/metadata.ts'
@@ -11,6 +11,7 @@ import type { RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
+import { keyOf } from '../registry/store-keys.ts'
 import { updateObject } from '../registry/update-object.ts'
 import { admitConnectOrCreate } from '../registry/admit.ts'
 import type { ApiResponse } from '../request.ts'
@@ -29,8 +30,14 @@ async function create(scope: RequestScope): Promise<ApiResponse> {
     schema,
     fieldValidation: options.fieldValidation,
   })) as Binding
-  const name = info.name || sent.metadata.name || ''
-  check(sent, name)
+  const name = sent.metadata.name ?? ''
+  if (info.name !== '' && info.name !== name)
+    throw badRequest('name in URL does not match name in Binding object')
+  const { namespace = info.namespace } = sent.metadata
+  if (namespace !== '' && namespace !== info.namespace)
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  validateBinding(sent)
+  if (name === '') throw badRequest('Name parameter required.')
   const admitted = (await admitConnectOrCreate(
     registry,
     { ...writeRequest(scope, options), name, operation: 'CREATE' },
@@ -53,9 +60,12 @@ const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Succe
 function bind(pod: Stored<Pod>, { target, metadata }: Binding, now: string): KubernetesObject {
   const subject = { group: '', kind: 'pods/binding', name: pod.metadata.name }
   if (metadata.uid && metadata.uid !== pod.metadata.uid) {
+    const { namespace = '', name } = pod.metadata
+    const failed = `UID in precondition: ${metadata.uid}, UID in object meta: ${pod.metadata.uid}`
     throw conflict(
-      subject,
-      `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${pod.metadata.uid}`,
+      { group: '', kind: 'pods', name },
+      `StorageError: invalid object, Code: 4, Key: ${keyOf(pods, namespace, name)}, ResourceVersion: 0, ` +
+        `AdditionalErrorMsg: Precondition failed: ${failed}`,
     )
   }
   if (pod.metadata.deletionTimestamp !== undefined) {
@@ -84,11 +94,11 @@ function withScheduled(conditions: readonly PodCondition[], now: string): readon
   return [...others, { type: 'PodScheduled', status: 'True', lastTransitionTime: now }]
 }
 
-function check({ target }: Binding, name: string): void {
+/** Throws an error without a reason, as Kubernetes does. */
+function validateBinding({ target }: Binding): void {
   const errors: FieldError[] = []
-  if (name === '') throw badRequest('name must be provided')
   const kind = target?.kind ?? ''
   if (kind !== '' && kind !== 'Node') errors.push(notSupported('target.kind', kind, ['Node', '<empty>']))
   if (!target?.name) errors.push(required('target.name', ''))
-  if (errors.length > 0) throw invalidObject({ group: '', kind: 'Binding', name }, errors)
+  if (errors.length > 0) throw unknownError(formatFieldErrors(errors))
 }

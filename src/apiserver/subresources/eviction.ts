@@ -30,6 +30,8 @@ import { valueBody } from '../view.ts'
 export const eviction: VerbHandlers = { create }
 
 const evictionKind = { group: 'policy', version: 'v1', kind: 'Eviction' }
+/** Still sent by kubectl v1.20 and older. */
+const betaVersion = { group: 'policy', version: 'v1beta1' }
 
 async function create(scope: RequestScope): Promise<ApiResponse> {
   const { registry, info } = scope
@@ -40,9 +42,9 @@ async function create(scope: RequestScope): Promise<ApiResponse> {
     kind: evictionKind,
     schema,
     fieldValidation: options.fieldValidation,
+    accepted: [betaVersion],
   })) as Eviction
-  if (sent.metadata.name && sent.metadata.name !== info.name)
-    throw badRequest('name in URL does not match name in Eviction object')
+  if (sent.metadata.name !== info.name) throw badRequest('name in URL does not match name in Eviction object')
   if ((await getStoredObject(registry, key)) === undefined) throw notFound(subjectOf(scope))
   const { deleteOptions = {} } = (await admitConnectOrCreate(
     registry,
@@ -126,7 +128,7 @@ const target = {
   message: 'Eviction API: evicting',
 }
 
-const ownWrite = { dryRun: false, fieldManager: 'k8ts-apiserver', sent: {} }
+const ownWrite = { dryRun: false, fieldManager: 'kube-apiserver', sent: {} }
 
 /** Returns false if no budget applies to the pod. */
 async function checkAndDecrement(scope: RequestScope, pod: Stored<Pod>, dryRun: boolean): Promise<boolean> {

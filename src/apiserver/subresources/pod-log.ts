@@ -1,6 +1,6 @@
 /** The log subresource: container logs from the kubelet. */
 import { messageOf } from '#/base/message-of.ts'
-import { apiError, badRequest, internalError, isApiError, type ApiError } from '#/api/errors.ts'
+import { apiError, badRequest, internalError, type ApiError } from '#/api/errors.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { HttpClientResponse } from '#/platform/http-client.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
@@ -8,6 +8,7 @@ import type { Kubelets } from '../kubelets.ts'
 import { openLogStream } from '../proxy/log-stream.ts'
 import { chooseContainer } from '../proxy/choose-container.ts'
 import { findObject } from '../proxy/find-object.ts'
+import { refusalText, tooManyStreams } from '../proxy/kubelet-refusal.ts'
 import { kubeletLogQuery, readLogOptions } from '../proxy/log-options.ts'
 import { upstreamError } from '../proxy/upstream-error.ts'
 import type { ApiResponse } from '../request.ts'
@@ -26,6 +27,8 @@ async function get(scope: RequestScope, kubelets: Kubelets): Promise<ApiResponse
   const nodeName = pod.spec?.nodeName ?? ''
   // Not scheduled yet, so there are no logs.
   if (nodeName === '') return { status: 204 }
+  const { server } = registry.metrics ?? {}
+  server?.recordPodLog(options.insecureSkipTlsVerifyBackend ? 'skip_tls_allowed' : 'enforce_tls')
   const { client, host, port } = await (options.insecureSkipTlsVerifyBackend
     ? kubelets.ofUnverified(nodeName)
     : kubelets.of(nodeName))
@@ -35,17 +38,17 @@ async function get(scope: RequestScope, kubelets: Kubelets): Promise<ApiResponse
   try {
     response = await client.request({ method: 'GET', path, signal: reading.signal })
   } catch (error) {
+    if (/certificate|tls|ssl/i.test(messageOf(error))) server?.logTlsFailures.add()
     throw upstreamError(`Get "https://${host}:${port}${path}": ${messageOf(error)}`, error)
   }
   if (response.status < 200 || response.status > 206) throw await refusalOf(response, info.name)
   return reading.respond(response)
 }
 
-/** Maximum size of an error response of the kubelet. */
-const refusalBytesMax = 50_000
-
 async function refusalOf(response: HttpClientResponse, name: string): Promise<ApiError> {
-  const text = await beginningOf(response)
+  const full = await tooManyStreams(response)
+  if (full !== undefined) return full
+  const text = await refusalText(response)
   const { status } = response
   if (status === 400) return badRequest(text)
   if (status === 404) {
@@ -54,20 +57,4 @@ async function refusalOf(response: HttpClientResponse, name: string): Promise<Ap
   }
   if (status === 403) return apiError('Forbidden', `${text} ( pods/log ${name})`, { name, kind: 'pods/log' })
   return internalError(text || `kubelet returned status ${status}`)
-}
-
-async function beginningOf({ body }: HttpClientResponse): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let sizeBytes = 0
-  try {
-    for await (const piece of body) {
-      pieces.push(piece)
-      sizeBytes += piece.length
-      if (sizeBytes >= refusalBytesMax) break
-    }
-  } catch (error) {
-    if (isApiError(error)) throw error
-    throw internalError(messageOf(error), error)
-  }
-  return Buffer.concat(pieces).subarray(0, refusalBytesMax).toString()
 }

@@ -14,6 +14,7 @@ import { chooseContainer } from '../proxy/choose-container.ts'
 import { requireCreatePermission } from '../proxy/require-create-permission.ts'
 import { findObject } from '../proxy/find-object.ts'
 import { forwardUpgrade } from '../proxy/forward-upgrade.ts'
+import { tooManyStreams } from '../proxy/kubelet-refusal.ts'
 import { kubeletStreamQuery, readCommandOptions, readPortForwardOptions } from '../proxy/stream-options.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
@@ -93,5 +94,5 @@ async function connect(scope: RequestScope, { pod, path, kubelets }: KubeletStre
   if (nodeName === '') throw badRequest(`pod ${info.name} does not have a host assigned`)
   const { client } = await kubelets.of(nodeName)
   if (!request.isUpgrade) throw badRequest('Upgrade request required')
-  return forwardUpgrade({ clock: registry.platform.clock, request, client, path })
+  return forwardUpgrade({ clock: registry.platform.clock, request, client, path, refusal: tooManyStreams })
 }

@@ -33,6 +33,30 @@ test('a pod can be bound only once', async t => {
   assert.match(again.body.message ?? '', /already assigned to node "n1"/u)
 })
 
+test('an invalid Binding is refused', async t => {
+  const { request } = await serverWithPod(t)
+  const check = async (binding: object, expected: readonly [number, string]): Promise<void> => {
+    const body = { kind: 'Binding', apiVersion: 'v1', metadata: { name: 'web' }, ...binding }
+    const answer = await request('POST', `${pods}/web/binding`, body)
+    assert.deepEqual([answer.code, answer.body.message], expected)
+  }
+  const unsupported = 'target.kind: Unsupported value: "Other": supported values: "Node", "<empty>"'
+  await check({ target: { kind: 'Other', name: 'n1' } }, [500, unsupported])
+  await check({ target: {} }, [500, 'target.name: Required value'])
+  const other = { metadata: { name: 'b' }, target: { name: 'n1' } }
+  await check(other, [400, 'name in URL does not match name in Binding object'])
+})
+
+test('an Eviction is accepted in both versions and must name the pod', async t => {
+  const { request } = await serverWithPod(t)
+  const evict = (apiVersion: string, name?: string): ReturnType<typeof request> =>
+    request('POST', `${pods}/web/eviction?dryRun=All`, { kind: 'Eviction', apiVersion, metadata: { name } })
+  assert.equal((await evict('policy/v1', 'web')).code, 201)
+  assert.equal((await evict('policy/v1beta1', 'web')).code, 201)
+  assert.equal((await evict('policy/v2', 'web')).code, 400)
+  assert.equal((await evict('policy/v1')).body.message, 'name in URL does not match name in Eviction object')
+})
+
 test('a bound pod is deleted after its grace period', async t => {
   const { request } = await serverWithPod(t)
   await bindTo(request, 'n1')

@@ -31,12 +31,12 @@ export function proxies(options: ProxyOptions): ReadonlyMap<string, VerbHandlers
   const proxy = (kind: string, locate: Locate): VerbHandlers => {
     const connect = (scope: RequestScope): Promise<ApiResponse> => pass(scope, { kind, locate, options })
     return {
-      get: connect,
-      create: connect,
-      update: connect,
-      patch: connect,
-      delete: connect,
-      options: connect,
+      'get': connect,
+      'create': connect,
+      'update': connect,
+      'patch': connect,
+      'delete': connect,
+      '': connect,
     }
   }
   return new Map([

@@ -15,7 +15,7 @@ import type { Column, KindColumns } from '#/api/table-columns.ts'
 import { keyOfScope, subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { bodyBytes, decodeBody } from '../handlers/decode-body.ts'
 import { waitUntilFresh } from '../handlers/wait-until-fresh.ts'
-import { applyTo, parseApplied } from '../handlers/patch.ts'
+import { applyTo, parseApplied, reportDuplicates } from '../handlers/patch.ts'
 import { decodePatched, patchKindOf, readPatch } from '../handlers/read-patch.ts'
 import { readWriteOptions, type WriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
@@ -25,7 +25,7 @@ import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { updateObject, type AdmissionRepresentation } from '../registry/update-object.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
-import { tableBody } from '../table.ts'
+import { Table } from '../table.ts'
 import { valueBody, View } from '../view.ts'
 
 export const scale: VerbHandlers = { get, update, patch }
@@ -76,7 +76,8 @@ async function patch(scope: RequestScope): Promise<ApiResponse> {
 }
 
 function readConfiguration(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
-  const patch = parseApplied(scope, bytes, options)
+  const { sent: patch, duplicateKeys } = parseApplied(bytes)
+  reportDuplicates(scope, duplicateKeys, options)
   return decodePatched(scope, {
     patch,
     patched: patch,
@@ -232,7 +233,7 @@ async function answer(scope: RequestScope, stored: StoredObject): Promise<ApiRes
     scale,
   )
   const view = new View({ ...scope.resource, columns: scaleColumns }, negotiated)
-  return { status: 200, body: tableBody(view, { objects: [row], meta: { resourceVersion } }, scope) }
+  return { status: 200, body: new Table(view, scope).body({ objects: [row], meta: { resourceVersion } }) }
 }
 
 /** Table columns of `kubectl get --subresource=scale`. */
@@ -243,12 +244,7 @@ const scaleColumns: KindColumns<Scale> = {
     countColumn('Available', 'How many pods there are.'),
     ageColumn,
   ],
-  cells: (scale, nowMs) => [
-    nameOf(scale),
-    scale.spec?.replicas ?? 0,
-    scale.status?.replicas ?? 0,
-    ageOf(scale, nowMs),
-  ],
+  cells: scale => [nameOf(scale), scale.spec?.replicas ?? 0, scale.status?.replicas ?? 0, ageOf(scale)],
 }
 
 function countColumn(name: string, description: string): Column {

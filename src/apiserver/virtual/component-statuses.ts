@@ -1,6 +1,7 @@
 /** The deprecated ComponentStatus resource, computed on request and not stored. */
 import { notFound } from '#/api/errors.ts'
 import type { ComponentStatus } from '#/api/generated/core/v1.ts'
+import { readListOptions } from '../handlers/list-options.ts'
 import { subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { listBody } from '../list-body.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
@@ -23,6 +24,8 @@ async function get(scope: RequestScope): Promise<ApiResponse> {
 }
 
 async function list(scope: RequestScope): Promise<ApiResponse> {
+  // Only validated.
+  readListOptions(scope)
   const objects = await Promise.all(Object.keys(components).map(name => statusOf(scope, name)))
   return { status: 200, body: listBody(scope.view, { objects, meta: { resourceVersion: '' } }, scope) }
 }

@@ -15,6 +15,7 @@ import type {
 } from '#/api/generated/authorization/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf } from '#/api/resource.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { TokenReview, TokenReviewStatus } from '#/api/generated/authentication/v1.ts'
 import { aggregateErrors } from '../authz/authorizer-chain.ts'
 import type { Attributes, Authorizer } from '../authz/authorizer.ts'
@@ -22,6 +23,8 @@ import { fieldRequirements, labelRequirements, type Requirements } from '../auth
 import type { RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
+import { writeRequest } from '../handlers/write-request.ts'
+import { withManagedFields } from '../registry/managed-fields.ts'
 import { rulesOf } from '../registry/resource-strategy.ts'
 import type { ApiResponse, UserInfo } from '../request.ts'
 import type { Handler, VerbHandlers } from '../router.ts'
@@ -36,7 +39,8 @@ export function accessReviews(authorizer: Authorizer): ReadonlyMap<string, { rea
     user: UserInfo,
   ): Promise<ApiResponse> => {
     check(scope, review)
-    return answer(scope, { ...review, status: await decide(authorizer, attributesOf(user, review.spec)) })
+    const status = await decide(authorizer, attributesOf(user, review.spec))
+    return answer(scope, { ...(await owned(scope, review)), status })
   }
   const subject: Handler = async scope => {
     const review = (await read(scope)) as SubjectAccessReview
@@ -65,7 +69,7 @@ export function accessReviews(authorizer: Authorizer): ReadonlyMap<string, { rea
  */
 function selfRules(authorizer: Authorizer): Handler {
   return async scope => {
-    const { spec, ...review } = (await read(scope)) as Partial<SelfSubjectRulesReview>
+    const { spec } = (await read(scope)) as Partial<SelfSubjectRulesReview>
     if (!spec?.namespace) throw badRequest('no namespace on request')
     const listed = authorizer.rulesFor?.(scope.context.user, spec.namespace)
     const { resourceRules = [], nonResourceRules = [], incomplete = true, errors = [] } = listed ?? {}
@@ -76,27 +80,38 @@ function selfRules(authorizer: Authorizer): Handler {
       incomplete,
       ...(evaluationError && { evaluationError }),
     }
-    return answer(scope, { ...review, spec: {}, status })
+    return answer(scope, { spec: {}, status })
   }
 }
 
 /** SelfSubjectReview: the authenticated user. */
 const selfReview: Handler = async scope => {
-  const review = await read(scope)
+  await read(scope)
   const { username, uid, groups, extra } = scope.context.user
   const userInfo = { username, ...(uid && { uid }), groups, ...(extra && { extra }) }
-  return answer(scope, { ...review, status: { userInfo } })
+  const creationTimestamp = formatTime(scope.registry.platform.clock.now())
+  return answer(scope, { metadata: { creationTimestamp }, status: { userInfo } })
 }
 
 async function read(scope: RequestScope): Promise<KubernetesObject> {
   const { resource } = scope
   const { fieldValidation } = readWriteOptions(scope, 'CreateOptions')
-  return decodeBody(scope, { kind: resource, schema: resource.schema, fieldValidation })
+  const review = await decodeBody(scope, { kind: resource, schema: resource.schema, fieldValidation })
+  if (resource.scope === 'Namespaced') return review
+  const { namespace: _namespace, ...metadata } = review.metadata
+  return { ...review, metadata }
+}
+
+/** A review is answered with the fields that its sender owns, like an object that is stored. */
+function owned(scope: RequestScope, review: KubernetesObject): Promise<KubernetesObject> {
+  const request = writeRequest(scope, readWriteOptions(scope, 'CreateOptions'))
+  return withManagedFields(scope.registry, request, { object: review, oldObject: undefined })
 }
 
 function check({ resource }: RequestScope, review: SubjectAccessReview): void {
   const errors = rulesOf(resource).validate?.(review) ?? []
-  if (errors.length > 0) throw invalidObject({ group: resource.group, kind: resource.kind }, errors)
+  // As in Kubernetes, the error names no kind.
+  if (errors.length > 0) throw invalidObject({ group: resource.group, kind: '' }, errors)
 }
 
 function answer({ resource, view }: RequestScope, review: object): ApiResponse {
@@ -186,18 +201,24 @@ export function tokenReview(authentication: Authentication): VerbHandlers {
       if (!token) throw badRequest('token is required for TokenReview in authentication')
       const asked = audiences.length > 0 ? audiences : authentication.audiences
       const result = await authentication.reviewToken(token, asked)
-      return answer(scope, { ...review, status: statusOf(result) })
+      const answered = await owned(scope, review as KubernetesObject)
+      return answer(scope, { ...answered, status: statusOf(result, review.status) })
     },
   }
 }
 
-function statusOf(result: NonNullable<AuthenticationResult>): TokenReviewStatus {
-  if (!isAuthenticated(result)) return { user: {}, error: result.failure }
+/** A failure keeps what was sent, except for the claim to be authenticated. */
+function statusOf(
+  result: NonNullable<AuthenticationResult>,
+  { authenticated: _claim, ...sent }: TokenReviewStatus = {},
+): TokenReviewStatus {
+  if (!isAuthenticated(result)) return { user: {}, ...sent, error: result.failure }
   const {
     user: { username, uid, groups, extra },
     audiences,
   } = withAuthenticatedGroup(result)
   return {
+    ...sent,
     authenticated: true,
     user: { username, ...(uid && { uid }), groups, ...(extra && { extra }) },
     ...(audiences && { audiences }),

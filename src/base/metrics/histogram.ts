@@ -1,4 +1,4 @@
-import { format, line, SeriesSet, type Metric, type MetricOptions } from './metric.ts'
+import { SeriesSet, type Metric, type MetricOptions, type Sample, type Stability } from './metric.ts'
 
 export interface HistogramOptions extends MetricOptions {
   /** Upper bounds, ascending; the +Inf bucket is implied. */
@@ -9,13 +9,15 @@ export class Histogram implements Metric {
   readonly name: string
   readonly help: string
   readonly type = 'histogram'
+  readonly stability: Stability | undefined
   readonly #series: SeriesSet<HistogramSeries>
-  readonly #buckets: readonly number[]
+  readonly #bounds: readonly number[]
 
   constructor(options: HistogramOptions) {
     this.name = options.name
     this.help = options.help
-    this.#buckets = options.buckets
+    this.stability = options.stability
+    this.#bounds = [...options.buckets, Infinity]
     this.#series = new SeriesSet(options, () => new HistogramSeries(options.buckets))
   }
 
@@ -23,22 +25,19 @@ export class Histogram implements Metric {
     return this.#series.with(values)
   }
 
-  *lines(): Generator<string> {
-    const { labels } = this.#series
-    const bounds = [...this.#buckets, Infinity].map(format)
-    for (const { values, series } of this.#series) {
+  remove(...values: string[]): void {
+    this.#series.remove(values)
+  }
+
+  *samples(): Generator<Sample, void, undefined> {
+    for (const { labels, series } of this.#series) {
       let count = 0
-      for (const [index, bound] of bounds.entries()) {
+      for (const [index, bound] of this.#bounds.entries()) {
         count += series.counts[index]!
-        yield line({
-          name: `${this.name}_bucket`,
-          labels: [...labels, 'le'],
-          values: [...values, bound],
-          value: count,
-        })
+        yield { suffix: '_bucket', labels, bound, value: count }
       }
-      yield line({ name: `${this.name}_sum`, labels, values, value: series.sum })
-      yield line({ name: `${this.name}_count`, labels, values, value: count })
+      yield { suffix: '_sum', labels, value: series.sum }
+      yield { suffix: '_count', labels, value: count }
     }
   }
 }
@@ -54,11 +53,12 @@ export class HistogramSeries {
     this.counts = Array.from({ length: buckets.length + 1 }, () => 0)
   }
 
-  observe(value: number): void {
+  /** `weight` is the number of observations of the value. */
+  observe(value: number, weight = 1): void {
     const buckets = this.#buckets
     let index = 0
     while (index < buckets.length && value > buckets[index]!) index += 1
-    this.counts[index]! += 1
-    this.sum += value
+    this.counts[index]! += weight
+    this.sum += value * weight
   }
 }

@@ -1,11 +1,28 @@
+import { labelText } from './text-format.ts'
+
 /** Common part of all metric types. */
 export interface Metric {
   readonly name: string
   readonly help: string
+  readonly stability?: Stability | undefined
+  readonly deprecatedVersion?: string | undefined
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** Lines of the text format, each with its line break. */
-  lines(): Iterable<string>
+  samples(): Iterable<Sample>
 }
+
+/** One line of an exposition. */
+export interface Sample {
+  /** `_bucket`, `_sum`, `_count` or nothing, after the name of the metric. */
+  readonly suffix: string
+  /** The labels in the text format, sorted by name, without braces. */
+  readonly labels: string
+  /** Upper bound of a bucket. */
+  readonly bound?: number
+  readonly value: number
+}
+
+/** Kubernetes' stability levels of metrics. */
+export type Stability = 'ALPHA' | 'BETA' | 'STABLE'
 
 export interface MetricOptions {
   readonly name: string
@@ -13,6 +30,10 @@ export interface MetricOptions {
   readonly labels?: readonly string[]
   /** Maximum number of series; further label combinations are counted in one overflow series. */
   readonly seriesMax?: number
+  /** For metrics of Kubernetes. */
+  readonly stability?: Stability
+  /** The Kubernetes version since which the metric is deprecated, such as `1.34.0`. */
+  readonly deprecatedVersion?: string
 }
 
 const defaultSeriesMax = 10_000
@@ -20,15 +41,21 @@ const defaultSeriesMax = 10_000
 /** Value of every label of the overflow series. */
 const overflowValue = 'overflow'
 
+interface Entry<T> {
+  readonly series: T
+  /** The labels in the text format. */
+  readonly labels: string
+}
+
 /** The series of a metric, by label values. */
 export class SeriesSet<T> {
-  readonly labels: readonly string[]
+  readonly #labels: readonly string[]
   readonly #make: () => T
   readonly #seriesMax: number
-  readonly #series = new Map<string, { readonly values: readonly string[]; readonly series: T }>()
+  readonly #series = new Map<string, Entry<T>>()
 
   constructor({ labels = [], seriesMax = defaultSeriesMax }: MetricOptions, make: () => T) {
-    this.labels = labels
+    this.#labels = labels
     this.#make = make
     this.#seriesMax = seriesMax
   }
@@ -38,13 +65,13 @@ export class SeriesSet<T> {
     const key = values.join('\0')
     const known = this.#series.get(key)
     if (known !== undefined) return known.series
-    const { labels } = this
+    const labels = this.#labels
     if (values.length !== labels.length)
       throw new Error(`${values.length} values for ${labels.length} labels`)
     const isPast = this.#series.size >= this.#seriesMax && values.some(value => value !== overflowValue)
     if (isPast) return this.with(labels.map(() => overflowValue))
     const series = this.#make()
-    this.#series.set(key, { values, series })
+    this.#series.set(key, { labels: labelText(labels, values), series })
     return series
   }
 
@@ -52,29 +79,7 @@ export class SeriesSet<T> {
     this.#series.delete(values.join('\0'))
   }
 
-  [Symbol.iterator](): Iterator<{ readonly values: readonly string[]; readonly series: T }> {
+  [Symbol.iterator](): Iterator<Entry<T>> {
     return this.#series.values()
   }
-}
-
-export interface Line {
-  readonly name: string
-  readonly labels: readonly string[]
-  readonly values: readonly string[]
-  readonly value: number
-}
-
-export function line({ name, labels, values, value }: Line): string {
-  const pairs = labels.map((label, index) => `${label}="${escape(values[index] ?? '')}"`)
-  return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${format(value)}\n`
-}
-
-export function format(value: number): string {
-  if (Number.isFinite(value)) return String(value)
-  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
-}
-
-function escape(value: string): string {
-  if (!/[\\"\n]/.test(value)) return value
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

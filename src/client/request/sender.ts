@@ -1,6 +1,8 @@
 import type { Clock } from '#/platform/platform.ts'
+import { ApiError } from '#/api/errors.ts'
 import { LinkedAbort } from '#/base/abort.ts'
 import type { ClientOptions, RawRequest } from '../client.ts'
+import type { RestClientHostMetrics } from '../rest-client-metrics.ts'
 import {
   TransportError,
   type Transport,
@@ -18,15 +20,36 @@ export class Sender {
   readonly #clock: Clock
   readonly #headers: Readonly<Record<string, string>>
   readonly #onWarning: ((text: string) => void) | undefined
+  readonly #metrics: RestClientHostMetrics | undefined
 
-  constructor({ transport, platform, userAgent, onWarning }: ClientOptions) {
+  constructor({ transport, platform, userAgent, onWarning, metrics }: ClientOptions) {
     this.#transport = transport
     this.#clock = platform.clock
     this.#headers = { 'accept': 'application/json', 'user-agent': userAgent }
     this.#onWarning = onWarning
+    this.#metrics = metrics
   }
 
   async send(request: RawRequest): Promise<TransportResponse> {
+    return this.#metrics === undefined ? this.#send(request) : this.#measured(request, this.#metrics)
+  }
+
+  async #measured(request: RawRequest, metrics: RestClientHostMetrics): Promise<TransportResponse> {
+    const { method, query } = request
+    const startMs = this.#clock.monotonicMs()
+    try {
+      const response = await this.#send(request)
+      metrics.requested(method, response.status)
+      return response
+    } catch (error) {
+      metrics.requested(method, error instanceof ApiError ? error.code : '<error>')
+      throw error
+    } finally {
+      if (!query?.has('watch')) metrics.took(method, this.#clock.monotonicMs() - startMs)
+    }
+  }
+
+  async #send(request: RawRequest): Promise<TransportResponse> {
     for (let retries = 0; ; retries++) {
       const response = await this.#once(request)
       for (const text of parseWarnings(response.headers['warning'])) this.#onWarning?.(text)
@@ -38,6 +61,7 @@ export class Sender {
       })
       if (delayMs === undefined) throw await responseError(response)
       response.discard()
+      this.#metrics?.retried(request.method, response.status)
       await this.#clock.sleep(delayMs, request.signal)
     }
   }

@@ -22,6 +22,7 @@ export interface PodsChange {
 export interface ChangedPods {
   readonly created: number
   readonly removed: readonly Stored<Pod>[]
+  readonly failedCreations: number
   /** The first failure. */
   readonly error: unknown
 }
@@ -29,8 +30,16 @@ export interface ChangedPods {
 export async function changePods(change: PodsChange): Promise<ChangedPods> {
   const { create, remove } = change.plan
   if (remove.length > 0) return removePods(change)
-  const { succeeded, error } = await slowStartBatch(create.length, index => createPod(change, index))
-  return { created: succeeded, removed: [], error }
+  let failedCreations = 0
+  const { succeeded, error } = await slowStartBatch(create.length, async index => {
+    try {
+      await createPod(change, index)
+    } catch (cause) {
+      failedCreations++
+      throw cause
+    }
+  })
+  return { created: succeeded, removed: [], failedCreations, error }
 }
 
 async function createPod({ client, recorder, job, plan }: PodsChange, index: number): Promise<void> {
@@ -60,7 +69,7 @@ async function removePods(change: PodsChange): Promise<ChangedPods> {
     }),
   )
   const failed = results.find(result => result.status === 'rejected')
-  return { created: 0, removed, error: failed?.reason }
+  return { created: 0, removed, failedCreations: 0, error: failed?.reason }
 }
 
 async function removePod({ client, recorder, job, plan }: PodsChange, pod: Stored<Pod>): Promise<void> {

@@ -6,7 +6,7 @@ import { isTrue } from '#/api/conditions.ts'
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import type { Stored } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { ReconcileResult } from '#/client/workqueue.ts'
@@ -14,8 +14,10 @@ import { addFinished, noFailures, type Failures } from './backoff.ts'
 import { countPods, type PodCounts } from './pod-counts.ts'
 import { changePods, removeTrackingFinalizer } from './change-pods.ts'
 import { findCompletion, type JobOutcome } from './outcome.ts'
-import { planJob } from './plan.ts'
-import { hasFailed } from './tracked-pods.ts'
+import { matchPodFailurePolicy } from './failure-policy.ts'
+import type { JobMetrics, JobSyncAction } from './job-metrics.ts'
+import { planJob, type JobPlan } from './plan.ts'
+import { hasFailed, isTerminating } from './tracked-pods.ts'
 import { planFlushUncounted, planUncountedPods, type TrackingWorld } from './tracking.ts'
 
 export interface JobSync {
@@ -29,14 +31,23 @@ export interface JobSync {
   /** Called after the status lists the failed pods, so that no later reconcile counts them again. */
   readonly remember: (failures: Failures) => void
   readonly nowMs: number
+  readonly metrics: JobMetrics
+  readonly onAction: (action: JobSyncAction) => void
 }
 
 export async function syncJob(sync: JobSync): Promise<ReconcileResult | undefined> {
-  const { job, pods, nowMs } = sync
+  const { job, pods, nowMs, metrics } = sync
   const podCounts = countPods(job, pods)
   const failures = failuresNow(sync, podCounts)
   const plan = planJob({ job, pods, podCounts, failures, nowMs })
-  const { created, removed, error } = await changePods({ ...sync, plan })
+  sync.onAction(actionOf(job, plan))
+  const { created, removed, error, failedCreations } = await changePods({ ...sync, plan })
+  metrics.podsCreated(job, {
+    succeeded: created,
+    failed: failedCreations,
+    failedPods: podCounts.failed,
+    terminatingPods: pods.filter(isTerminating).length,
+  })
   const activeLeft = podCounts.active.length - removed.length + created
   const outcome = plan.outcome ?? findCompletion(job, podCounts, activeLeft)
   const { isFinalizerRemoved } = plan
@@ -48,6 +59,13 @@ export async function syncJob(sync: JobSync): Promise<ReconcileResult | undefine
   if (error !== undefined) throw error
   const requeueAfterMs = isPartial ? 0 : plan.requeueAfterMs
   return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
+}
+
+/** A finishing job is only reconciled. */
+function actionOf(job: Job, { outcome, remove, create }: JobPlan): JobSyncAction {
+  if (outcome !== undefined || isBeingDeleted(job)) return 'reconciling'
+  if (remove.length > 0) return 'pods_deleted'
+  return create.length > 0 ? 'pods_created' : 'tracking'
 }
 
 /** After a restart the failures are reconstructed from the existing pods, including counted ones. */
@@ -75,10 +93,26 @@ async function track(sync: JobSync, world: TrackingWorld, failures: Failures): P
   )
   const { status, finished } = planFlushUncounted(world, tracking, released)
   const counted = await writeStatus(client, tracked, status)
-  if (finished && world.outcome) recordOutcome(sync, counted, world.outcome)
+  measureCounted(sync, counted, tracking.release)
+  if (finished && world.outcome) {
+    recordOutcome(sync, counted, world.outcome)
+    sync.metrics.finished(counted, world.outcome)
+  }
   const failed = results.find(result => result.status === 'rejected')
   if (failed) throw failed.reason
   return tracking.isPartial
+}
+
+function measureCounted({ job, metrics }: JobSync, counted: Job, released: readonly Stored<Pod>[]): void {
+  metrics.counted(job, counted)
+  const policy = job.spec?.podFailurePolicy
+  if (policy === undefined) return
+  for (const pod of released) {
+    if (!hasFailed(pod, job)) continue
+    const { action, message } = matchPodFailurePolicy(policy, pod)
+    // Without a message no rule matched.
+    if (message !== '') metrics.failureHandled(action)
+  }
 }
 
 /** Returns the updated job; writes only if the status changes. */

@@ -25,6 +25,10 @@ export class CidrSet {
   /** Number of holders by subnet index; more than one if a subnet was assigned twice. */
   readonly #users = new Map<number, number>()
   #next = 0
+  /** Totals since creation. */
+  readonly totals = { allocations: 0, releases: 0 }
+  /** Called for each allocation with the number of subnets in use that were skipped. */
+  onAllocated: (tries: number) => void = () => undefined
 
   /** Throws Error if the cluster CIDR has no subnet of this size, or too many. */
   constructor(cluster: string, prefixLength: number) {
@@ -41,6 +45,15 @@ export class CidrSet {
     this.#count = Number(count)
   }
 
+  get cluster(): string {
+    return formatCidr(this.#cluster)
+  }
+
+  /** Number of subnets, and of those in use. */
+  get sizes(): { readonly max: number; readonly used: number } {
+    return { max: this.#count, used: this.#users.size }
+  }
+
   /** Undefined if all are allocated. */
   allocateNext(): Cidr | undefined {
     for (let tries = 0; tries < this.#count; tries++) {
@@ -48,6 +61,8 @@ export class CidrSet {
       this.#next = (index + 1) % this.#count
       if (this.#users.has(index)) continue
       this.#users.set(index, 1)
+      this.totals.allocations++
+      this.onAllocated(tries)
       return nthSubnet(this.#cluster, this.#prefixLength, index)
     }
     return undefined
@@ -55,14 +70,17 @@ export class CidrSet {
 
   /** Marks a CIDR as used. It may be larger or smaller than a node subnet, or outside the cluster CIDR. */
   occupy(cidr: Cidr): void {
-    for (const index of this.#indexesOf(cidr)) this.#users.set(index, (this.#users.get(index) ?? 0) + 1)
+    for (const index of this.#indexesOf(cidr)) {
+      if (!this.#users.has(index)) this.totals.allocations++
+      this.#users.set(index, (this.#users.get(index) ?? 0) + 1)
+    }
   }
 
   release(cidr: Cidr): void {
     for (const index of this.#indexesOf(cidr)) {
       const holders = (this.#users.get(index) ?? 0) - 1
       if (holders > 0) this.#users.set(index, holders)
-      else this.#users.delete(index)
+      else if (this.#users.delete(index)) this.totals.releases++
     }
   }
 

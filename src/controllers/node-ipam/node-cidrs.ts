@@ -1,4 +1,4 @@
-import type { Cidr } from '#/api/net/cidr.ts'
+import { formatCidr, type Cidr } from '#/api/net/cidr.ts'
 import type { CidrSet } from './cidr-set.ts'
 
 /** Allocated pod CIDRs by node: one from each pool, in the order of the pools. */
@@ -12,6 +12,8 @@ export class NodeCidrs {
 
   /** Replaces the node's CIDRs. */
   occupy(name: string, cidrs: readonly Cidr[]): void {
+    const known = this.#occupied.get(name) ?? []
+    if (known.length === cidrs.length && known.every((cidr, index) => isSame(cidr, cidrs[index]!))) return
     this.release(name)
     cidrs.forEach((cidr, index) => this.#pools[index]?.occupy(cidr))
     if (cidrs.length > 0) this.#occupied.set(name, cidrs)
@@ -38,4 +40,8 @@ export class NodeCidrs {
     this.#occupied.set(name, allocated)
     return allocated
   }
+}
+
+function isSame(left: Cidr, right: Cidr): boolean {
+  return formatCidr(left) === formatCidr(right)
 }

@@ -31,6 +31,17 @@ export class ZoneEvictionLimiter {
     return this.#states.size > 0 && [...this.#states.values()].every(state => state === 'fullDisruption')
   }
 
+  /** Number of nodes and of those that are not ready, by zone. */
+  get zones(): ReadonlyMap<string, { readonly size: number; readonly notReady: number }> {
+    const zones = new Map<string, { size: number; notReady: number }>()
+    for (const { zone, isReady } of this.#nodes.values()) {
+      const counts = zones.getOrInsertComputed(zone, () => ({ size: 0, notReady: 0 }))
+      counts.size++
+      if (!isReady) counts.notReady++
+    }
+    return zones
+  }
+
   observe(name: string, node: { readonly zone: string; readonly isReady: boolean }): 'changed' | 'same' {
     const known = this.#nodes.get(name)
     if (known?.zone === node.zone && known.isReady === node.isReady) return 'same'

@@ -27,6 +27,8 @@ export interface WatchedResources {
   readonly isWanted: (resource: Resource) => boolean
   /** True if more than the metadata of the objects is needed. */
   readonly needsWhole: (resource: Resource) => boolean
+  /** Called when discovery fails. */
+  readonly onError?: () => void
 }
 
 const metadataOfAll: WatchedResources = { isWanted: () => true, needsWhole: () => false }
@@ -38,7 +40,7 @@ const metadataOfAll: WatchedResources = { isWanted: () => true, needsWhole: () =
 export function watchAllResources(
   context: ControllerContext,
   onResource: OnResource,
-  { isWanted, needsWhole } = metadataOfAll,
+  { isWanted, needsWhole, onError }: WatchedResources = metadataOfAll,
 ): void {
   const { platform, client, informer, metadataInformer, background } = context
   const known = new Set<string>()
@@ -74,6 +76,7 @@ export function watchAllResources(
       } catch (error) {
         if (signal.aborted) return
         failures++
+        onError?.()
         platform.log.warn('Failed to discover resources', { error })
         await platform.clock.sleep(backoffMs(failures, retry, 0), signal).catch(() => undefined)
       }

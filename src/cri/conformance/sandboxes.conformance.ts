@@ -105,6 +105,15 @@ export function sandboxesConformance(check: Check): void {
     await scene.runtime.stopPodSandbox(sandboxId)
     await scene.runtime.removePodSandbox(sandboxId)
   })
+
+  check('a sandbox whose shim is killed becomes not ready', async scene => {
+    const { sandboxId } = await scene.pod()
+    await scene.runtime.killShim(sandboxId)
+    await scene.runtime.killShim(sandboxId)
+    await notReady(scene, sandboxId)
+    await scene.runtime.stopPodSandbox(sandboxId)
+    await scene.runtime.removePodSandbox(sandboxId)
+  })
 }
 
 /** Tolerated difference between kernel and process clocks. */

@@ -1,19 +1,21 @@
 import { ProtobufError } from '#/base/protobuf.ts'
 import { GrpcError, type GrpcChannel, type GrpcCode } from '#/platform/grpc.ts'
-import { CriError, runtimeRequestTimeoutMs, type CallOptions, type CriErrorReason } from '../cri.ts'
+import { CriError, type CallOptions, type CriErrorReason } from '../cri.ts'
 import type { Method } from './methods.ts'
 
 /** Typed CRI calls. They reject with CriError or with the abort reason of the caller's signal. */
 export class CriChannel {
   readonly #channel: GrpcChannel
+  readonly #requestTimeoutMs: number
 
-  constructor(channel: GrpcChannel) {
+  constructor(channel: GrpcChannel, requestTimeoutMs: number) {
     this.#channel = channel
+    this.#requestTimeoutMs = requestTimeoutMs
   }
 
-  /** The timeout defaults to `runtimeRequestTimeoutMs`. */
+  /** The timeout defaults to the runtime request timeout. */
   async call<In, Out>(method: Method<In, Out>, request: In, options: CallOptions = {}): Promise<Out> {
-    const { signal, timeoutMs = runtimeRequestTimeoutMs } = options
+    const { signal, timeoutMs = this.#requestTimeoutMs } = options
     const bytes = method.request.encode(request)
     // `Infinity` means no deadline, which gRPC expresses by omitting it.
     const bound = Number.isFinite(timeoutMs) ? { timeoutMs } : {}

@@ -113,6 +113,7 @@ export function containerStatsOf({
   cpu,
   memory,
   writableLayer,
+  swap,
 }: ContainerStatsMessage): ContainerStats {
   return {
     containerId: attributes?.id ?? '',
@@ -127,6 +128,10 @@ export function containerStatsOf({
     memoryMajorPageFaults: Number(memory?.majorPageFaults?.value ?? 0),
     writableLayerBytes: Number(writableLayer?.usedBytes?.value ?? 0),
     writableLayerInodes: Number(writableLayer?.inodesUsed?.value ?? 0),
+    ...(swap?.usageBytes && {
+      swapUsageBytes: Number(swap.usageBytes.value),
+      swapAvailableBytes: Number(swap.availableBytes?.value ?? 0),
+    }),
   }
 }
 

@@ -81,6 +81,12 @@ const MemoryUsage = message({
   majorPageFaults: [7, UInt64Value],
 })
 
+const SwapUsage = message({
+  timestamp: [1, 'int64'],
+  availableBytes: [2, UInt64Value],
+  usageBytes: [3, UInt64Value],
+})
+
 const FilesystemIdentifier = message({ mountpoint: [1, 'string'] })
 
 export const FilesystemUsage = message({
@@ -95,6 +101,7 @@ export const ContainerStats = message({
   cpu: [2, CpuUsage],
   memory: [3, MemoryUsage],
   writableLayer: [4, FilesystemUsage],
+  swap: [5, SwapUsage],
 })
 export type ContainerStats = MessageOf<typeof ContainerStats>
 

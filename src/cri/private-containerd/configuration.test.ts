@@ -66,12 +66,13 @@ test('the containerd configuration uses the sections of the installed version', 
   }
 })
 
-test('restrict_oom_score_adj is set only where the kernel rejects negative scores', () => {
+test('OOM scores are lowered only where the kernel permits it', () => {
   for (const major of [1, 2]) {
     for (const canLowerOomScore of [true, false]) {
       const lines = linesOf({ version: { major, minor: 6 }, canLowerOomScore })
       const found = lines.find(line => line.includes('restrict_oom_score_adj')) ?? ''
       assert.match(found, new RegExp(`= ${!canLowerOomScore}$`))
+      assert.ok(lines.includes(`: oom_score = ${canLowerOomScore ? -999 : 0}`))
     }
   }
 })

@@ -87,12 +87,15 @@ function sectionsOfVersion3(settings: ContainerdSettings): Section[] {
   ]
 }
 
-function top({ folder }: ContainerdSettings, version: number): Section[1] {
+/** As upstream for the kubelet and the runtime; containerd gives its shims one more. */
+const oomScore = -999
+
+function top({ folder, canLowerOomScore }: ContainerdSettings, version: number): Section[1] {
   return {
     version,
     root: `${folder}/root`,
     state: `${folder}/state`,
-    oom_score: 0,
+    oom_score: canLowerOomScore ? oomScore : 0,
     disabled_plugins: unusedPlugins,
   }
 }

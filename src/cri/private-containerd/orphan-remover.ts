@@ -4,14 +4,8 @@ import type { GrpcChannel } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { configurationPath, runcStateFolder } from './configuration.ts'
-import {
-  planOrphans,
-  shimOf,
-  type KnownContainers,
-  type Shim,
-  type FirstSeen,
-  type RuntimeRemains,
-} from './plan-orphans.ts'
+import { planOrphans, type KnownContainers, type FirstSeen, type RuntimeRemains } from './plan-orphans.ts'
+import { bundlesFolder, findShims, shimSocket, textOf, type Shim } from './shims.ts'
 
 export interface OrphanRemoverOptions {
   readonly platform: Platform
@@ -52,22 +46,15 @@ export class OrphanRemover {
   }
 
   async #remains(): Promise<RuntimeRemains> {
-    const { platform, socketPath } = this.#options
-    const pids = (await platform.files.list('/proc')).filter(name => /^\d+$/.test(name)).map(Number)
-    const shims: Shim[] = []
-    for (const pid of pids) {
-      const shim = shimOf(pid, (await textOf(platform.files, `/proc/${pid}/cmdline`)).split('\0'), socketPath)
-      if (shim) shims.push(shim)
-    }
     return {
-      shims,
+      shims: await findShims(this.#options),
       bundles: await this.#list(this.#bundles),
       networks: (await this.#list(this.#networks)).filter(name => name.startsWith('cni-')),
     }
   }
 
   get #bundles(): string {
-    return join(this.#options.folder, 'state/io.containerd.runtime.v2.task/k8s.io')
+    return bundlesFolder(this.#options.folder)
   }
 
   get #networks(): string {
@@ -90,8 +77,8 @@ export class OrphanRemover {
   async #removeBundle(id: string): Promise<void> {
     const { platform, linux, folder } = this.#options
     const bundle = join(this.#bundles, id)
-    const socket = (await textOf(platform.files, join(bundle, 'address'))).replace(/^unix:\/\//, '').trim()
-    if (/^\/run\/containerd\/s\/[0-9a-f]+$/.test(socket)) await platform.files.remove(socket)
+    const socket = await shimSocket(platform.files, bundle)
+    if (socket !== undefined) await platform.files.remove(socket)
     await linux.mounts.unmount(join(bundle, 'rootfs'))
     await platform.files.remove(bundle)
     await platform.files.remove(join(folder, 'root/io.containerd.runtime.v2.task/k8s.io', id))
@@ -148,9 +135,3 @@ export async function killOrphanedContainerd(
 
 const attemptMs = 20
 const attemptsMax = 250
-
-/** Empty if the file cannot be read. */
-async function textOf(files: Platform['files'], path: string): Promise<string> {
-  const bytes = await files.read(path).catch(() => new Uint8Array())
-  return Buffer.from(bytes).toString()
-}

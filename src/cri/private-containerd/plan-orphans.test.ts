@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planOrphans, shimOf, type FirstSeen } from './plan-orphans.ts'
+import { planOrphans, type FirstSeen } from './plan-orphans.ts'
 
 test('stray shims, bundles and networks are removed only after the grace period', () => {
   const remains = {
@@ -42,18 +42,4 @@ test('stray shims, bundles and networks are removed only after the grace period'
   )
   const early = planOrphans(remains, known, { before, nowMs: 30_999, graceMs: 30_000 })
   assert.deepEqual(early.remove, { shims: [], bundles: [], networks: [] })
-})
-
-test('a shim process is recognized by its command line', () => {
-  const cases: readonly [words: string, expected: string | undefined][] = [
-    ['/usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id abc -address /s', 'abc'],
-    ['containerd-shim-runc-v2 -namespace k8s.io -id abc -address /s', 'abc'],
-    ['/usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id abc -address /other', undefined],
-    ['/usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id abc -address /s start', undefined],
-    ['/usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id abc -address /s -bundle /b delete', undefined],
-    ['grep containerd-shim-runc-v2 -id abc -address /s', undefined],
-    ['/usr/bin/containerd-shim-runc-v2 -id', undefined],
-    ['', undefined],
-  ]
-  for (const [words, expected] of cases) assert.equal(shimOf(7, words.split(' '), '/s')?.id, expected, words)
 })

@@ -1,3 +1,5 @@
+import type { Shim } from './shims.ts'
+
 /** State that a containerd left on the machine. */
 export interface RuntimeRemains {
   readonly shims: readonly Shim[]
@@ -5,12 +7,6 @@ export interface RuntimeRemains {
   readonly bundles: readonly string[]
   /** Names of network namespace files. */
   readonly networks: readonly string[]
-}
-
-export interface Shim {
-  readonly pid: number
-  /** Id of the container that it serves. */
-  readonly id: string
 }
 
 /** Containers in containerd's database. `mentions` searches their serialized form for a text. */
@@ -54,14 +50,4 @@ export function planOrphans(
     networks: remains.networks.filter(name => !known.mentions(name) && isDue(`network ${name}`)),
   }
   return { remove, firstSeen }
-}
-
-/** Parses a process's command line. Undefined if it is not a shim of the containerd with this socket. */
-export function shimOf(pid: number, words: readonly string[], socketPath: string): Shim | undefined {
-  const after = (flag: string): string | undefined => words[words.indexOf(flag) + 1]
-  const isShim = /(?:^|\/)containerd-shim-/.test(words[0] ?? '') && words.includes('-id')
-  const id = after('-id')
-  if (!isShim || !id || !words.includes('-address') || after('-address') !== socketPath) return undefined
-  // Invocations with `start` and `delete` are short-lived helpers.
-  return words.includes('start') || words.includes('delete') ? undefined : { pid, id }
 }

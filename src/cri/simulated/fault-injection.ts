@@ -15,6 +15,8 @@ export class FaultInjection {
   readonly #delays = new Map<RuntimeMethod | 'all', number>()
   readonly #failures = new Map<RuntimeMethod, Failure>()
   readonly #lostAnswers = new Map<RuntimeMethod, Failure>()
+  /** By sandbox id; resolved when the shim is killed. */
+  readonly #hungShims = new Map<string, PromiseWithResolvers<void>>()
   #isLost = false
   #areEventsLost = false
   /** Calls in progress on the connection; each is failed when it breaks. */
@@ -69,6 +71,27 @@ export class FaultInjection {
   /** The next calls succeed in the runtime, but the caller gets the error instead of the answer. */
   loseAnswers(method: RuntimeMethod, error: CriError, times = 1): void {
     this.#lostAnswers.set(method, { error, left: times })
+  }
+
+  /**
+   * Calls that need the shim of the sandbox are not answered until the shim is killed. Lists and statuses are answered:
+   * they are the runtime's own.
+   */
+  hangShim(sandboxId: string): void {
+    this.#hungShims.set(sandboxId, Promise.withResolvers())
+  }
+
+  killShim(sandboxId: string): void {
+    this.#hungShims.get(sandboxId)?.resolve()
+    this.#hungShims.delete(sandboxId)
+  }
+
+  /** Resolves if the shim of the sandbox answers. Throws when it is killed meanwhile. */
+  async reachShim(sandboxId: string, time: CallDeadline): Promise<void> {
+    const hung = this.#hungShims.get(sandboxId)
+    if (hung === undefined) return
+    await time.until(hung.promise)
+    throw new CriError('failed', 'ttrpc: closed')
   }
 
   /** Removes delays and pending failures. */

@@ -33,6 +33,7 @@ export interface ContainerScript {
   readonly grpcHealth?: number
   readonly cpuMillicores?: number
   readonly memoryBytes?: number
+  readonly writableLayerBytes?: number
 }
 
 export interface LogScript {

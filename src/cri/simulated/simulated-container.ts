@@ -205,7 +205,7 @@ export class SimulatedContainer {
 
   stats(): ContainerStats {
     const { id, config, sandbox, platform, script } = this.options
-    const { cpuMillicores = 1, memoryBytes = usualMemoryBytes } = script()
+    const { cpuMillicores = 1, memoryBytes = usualMemoryBytes, writableLayerBytes = 0 } = script()
     const timestamp = nanoseconds(platform.clock.now())
     return {
       containerId: id,
@@ -218,7 +218,7 @@ export class SimulatedContainer {
       memoryRssBytes: memoryBytes,
       memoryPageFaults: 0,
       memoryMajorPageFaults: 0,
-      writableLayerBytes: 0,
+      writableLayerBytes,
       writableLayerInodes: 0,
     }
   }

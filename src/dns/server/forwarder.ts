@@ -8,6 +8,7 @@ import {
   type Question,
   type ResourceRecord,
 } from '../dns-message.ts'
+import { responseCodeLabel, type DnsMetrics } from '../dns-metrics.ts'
 import { exchange, type Transport } from './exchange.ts'
 import type { Server } from './upstream-servers.ts'
 
@@ -15,6 +16,7 @@ export interface ForwarderOptions {
   readonly platform: Platform
   /** Upstream servers in order of preference. */
   readonly servers: () => Promise<readonly Server[]>
+  readonly metrics: DnsMetrics
 }
 
 export interface ForwardedQuery {
@@ -52,10 +54,12 @@ export class Forwarder {
 
   constructor(options: ForwarderOptions) {
     this.#options = options
+    options.metrics.countCached(() => this.#cache.values())
   }
 
   /** Undefined when no server answered. */
   forward(asked: ForwardedQuery, signal: AbortSignal): Promise<DnsMessage | undefined> {
+    const { metrics } = this.#options
     const { clock, log } = this.#options.platform
     const { question, transport, dnssecOk, checkingDisabled } = asked
     const key = [question.name.toLowerCase(), question.type, question.class, dnssecOk, checkingDisabled].join(
@@ -63,13 +67,18 @@ export class Forwarder {
     )
     const cached = this.#cache.get(key)
     const ageSeconds = cached ? (clock.monotonicMs() - cached.storedMs) / 1_000 : Infinity
-    if (cached && ageSeconds < cached.seconds)
+    metrics.cacheRequests.add()
+    if (cached && ageSeconds < cached.seconds) {
+      metrics.countHit(cached.answer)
       return Promise.resolve(aged(cached.answer, Math.floor(ageSeconds)))
+    }
+    metrics.cacheMisses.add()
     const pending = this.#pending.get(`${key} ${transport}`)
     if (pending) return pending
     if (this.#pending.size >= pendingMax) {
       if (!this.#isFull) log.warn('Too many concurrent upstream DNS queries', { pendingMax })
       this.#isFull = true
+      metrics.forwardRejects.add()
       return Promise.resolve(undefined)
     }
     this.#isFull = false
@@ -84,7 +93,7 @@ export class Forwarder {
   }
 
   async #tryServers(asked: ForwardedQuery, signal: AbortSignal): Promise<DnsMessage | undefined> {
-    const { platform } = this.#options
+    const { platform, metrics } = this.#options
     const servers = await this.#options.servers()
     const query: DnsMessage = {
       ...emptyResponse,
@@ -100,14 +109,10 @@ export class Forwarder {
       const place = (this.#preferred + attempt) % servers.length
       const server = servers[place]!
       const { transport } = asked
-      const answer = await exchange({
-        platform,
-        server,
-        transport,
-        query,
-        timeoutMs: attemptTimeoutMs,
-        signal,
-      })
+      const measured = metrics.forwarded(server, platform.clock)
+      const timeoutMs = attemptTimeoutMs
+      const answer = await exchange({ platform, server, transport, query, timeoutMs, signal })
+      measured(answer && responseCodeLabel(answer.responseCode))
       if (answer && !failures.has(answer.responseCode)) {
         this.#preferred = place
         return answer

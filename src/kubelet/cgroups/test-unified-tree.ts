@@ -8,8 +8,8 @@ import type { PodCgroupsOptions } from '../cgroups.ts'
 
 const filesOf: Readonly<Record<string, readonly string[]>> = {
   cpu: ['cpu.weight', 'cpu.max'],
-  memory: ['memory.max', 'memory.swap.max'],
-  pids: ['pids.max'],
+  memory: ['memory.max', 'memory.swap.max', 'memory.current', 'memory.stat'],
+  pids: ['pids.max', 'pids.current'],
   hugetlb: ['hugetlb.2MB.max'],
   cpuset: ['cpuset.cpus'],
 }

@@ -11,6 +11,7 @@ export const machine: MachineInfo = {
   canLimitSwap: false,
   hugePageSizes: [],
   maskedPaths: [],
+  pidsMax: 32_768,
   capacity: { 'cpu': '4', 'memory': '8Gi', 'ephemeral-storage': '100Gi' },
   allocatable: { 'cpu': '4', 'memory': '7Gi', 'ephemeral-storage': '90Gi' },
 }

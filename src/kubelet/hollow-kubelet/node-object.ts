@@ -1,6 +1,7 @@
 import type { Node, NodeCondition } from '#/api/generated/core/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
+import { declaredFeatures } from '../declared-features.ts'
 import type { NodeShape } from '../hollow-kubelet.ts'
 
 const capacityUsual = { 'cpu': '8', 'memory': '32Gi', 'ephemeral-storage': '100Gi', 'pods': '110' }
@@ -29,6 +30,7 @@ export function readyNode(node: Stored<Node>, shape: NodeShape, nowMs: number): 
         { type: 'InternalIP', address: shape.address },
         { type: 'Hostname', address: shape.name },
       ],
+      declaredFeatures,
       conditions: conditions.map(condition => conditionNow(node, condition, nowMs)),
       nodeInfo: {
         architecture: 'amd64',

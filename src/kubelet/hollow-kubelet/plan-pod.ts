@@ -170,22 +170,22 @@ class PodProgress {
   /** Starts the container, or restarts it once its backoff is over. */
   #restarted(container: Container, before: ContainerStatus | undefined): ContainerStatus {
     if (before === undefined || before.state?.waiting?.reason === 'PodInitializing') {
-      return this.#running(container, undefined)
+      return this.#running(container, 0)
     }
     const last = before.lastState?.terminated
     const endedMs = parseTime(last?.finishedAt ?? '')
     if (before.state?.waiting === undefined || last === undefined || endedMs === undefined) return before
     const againMs = endedMs + backoffOf(before.restartCount, last)
     if (againMs <= this.#nowMs) {
-      const restartCount = before.restartCount + 1
-      return { ...this.#running(container, undefined), restartCount, lastState: { terminated: last } }
+      const again = this.#running(container, before.restartCount + 1)
+      return { ...again, lastState: { terminated: last } }
     }
     this.#requeueAt(againMs)
     return before
   }
 
   #sidecar(container: Container, before: ContainerStatus | undefined): ContainerStatus {
-    const running = this.#running(container, before)
+    const running = before?.state?.running ? before : this.#running(container, before?.restartCount ?? 0)
     return this.#readied(
       container,
       running,
@@ -193,17 +193,16 @@ class PodProgress {
     )
   }
 
-  #running(container: Container, before: ContainerStatus | undefined): ContainerStatus {
-    if (before?.state?.running) return before
+  #running(container: Container, restartCount: number): ContainerStatus {
     const image = container.image ?? ''
     return {
       name: container.name,
       image,
       imageID: `simulated://${image}`,
-      containerID: `simulated://${this.#pod.metadata.uid}/${container.name}`,
+      containerID: `simulated://${this.#pod.metadata.uid}/${container.name}/${restartCount}`,
       ready: true,
       started: true,
-      restartCount: before?.restartCount ?? 0,
+      restartCount,
       state: { running: { startedAt: formatTime(this.#nowMs) } },
     }
   }

@@ -4,7 +4,14 @@ import type { ContainerRuntime, Image } from '#/cri/cri.ts'
 import { normalizeImage } from '#/cri/image-reference.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletConfiguration } from '../kubelet-configuration.ts'
-import { planImageGc, type ImageSpace, type ImageUse } from './plan-image-gc.ts'
+import type { KubeletMetrics } from '../kubelet-metrics.ts'
+import {
+  planImageGc,
+  unusedImages,
+  type ImageSpace,
+  type ImageUse,
+  type UnusedImagesInput,
+} from './plan-image-gc.ts'
 import type { PullRecords } from './pull-records.ts'
 
 export interface ImageGcOptions {
@@ -13,6 +20,18 @@ export interface ImageGcOptions {
   readonly node: Pick<KubeletConfiguration, 'imageGc'>
   readonly pinnedImages: readonly string[]
   readonly records: PullRecords
+  readonly metrics: KubeletMetrics
+}
+
+interface FoundImages extends UnusedImagesInput {
+  /** With pinned images. */
+  readonly all: readonly Image[]
+  readonly containers: readonly { readonly id: string }[]
+}
+
+interface ImageRemoval extends FoundImages {
+  readonly candidates: readonly Image[]
+  readonly neededBytes: number
 }
 
 /** Tracks image use and removes the least recently used images when disk usage is high. */
@@ -28,17 +47,37 @@ export class ImageGc {
 
   /** Resolves with an event for the node, if any. Throws after trying all candidates if a removal failed. */
   async collect(space: ImageSpace, signal?: AbortSignal): Promise<EventContent | undefined> {
-    const { platform, runtime, node } = this.#options
     if (space.capacityBytes <= 0) return noCapacity
+    const found = await this.#findImages(signal)
+    const { neededBytes, usedPercent, candidates } = planImageGc({ ...found, space })
+    if (neededBytes <= 0) return undefined
+    const freedBytes = await this.#remove({ ...found, candidates, neededBytes }, signal)
+    return freedBytes < neededBytes ? insufficient(space, usedPercent, freedBytes) : undefined
+  }
+
+  /** Removes all images that may be removed. Throws after trying all of them if a removal failed. */
+  async deleteUnused(signal?: AbortSignal): Promise<void> {
+    const found = await this.#findImages(signal)
+    await this.#remove({ ...found, candidates: unusedImages(found), neededBytes: Infinity }, signal)
+  }
+
+  async #findImages(signal: AbortSignal | undefined): Promise<FoundImages> {
+    const { platform, runtime, node } = this.#options
     const nowMs = platform.clock.now()
     const all = await runtime.listImages({ signal })
     const images = all.filter(({ tags }) => !tags.some(tag => this.#kept.has(tag)))
     const containers = await runtime.listContainers({}, { signal })
     const inUse = new Set(containers.map(({ image }) => image))
     this.#remember(images, inUse, nowMs)
-    const input = { images, uses: this.#uses, inUse, space, settings: node.imageGc, nowMs }
-    const { neededBytes, usedPercent, candidates } = planImageGc(input)
-    if (neededBytes <= 0) return undefined
+    return { all, images, containers, uses: this.#uses, inUse, settings: node.imageGc, nowMs }
+  }
+
+  /** Resolves with the freed bytes. */
+  async #remove(
+    { all, containers, nowMs, candidates, neededBytes }: ImageRemoval,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    const { platform, runtime, metrics } = this.#options
     // Mounted images require a status call per container, so they are fetched only if there are candidates.
     const mounted =
       candidates.length === 0 ? new Set<string>() : await this.#mountedImages(containers, signal)
@@ -52,6 +91,7 @@ export class ImageGc {
         await runtime.removeImage(id, { signal })
         freedBytes += sizeBytes
         removed.add(id)
+        metrics.images.garbageCollected.with('space').add()
         platform.log.info('Removed image to free bytes', { image: id, sizeBytes })
       } catch (error) {
         signal?.throwIfAborted()
@@ -61,7 +101,7 @@ export class ImageGc {
     const left = all.filter(({ id }) => !removed.has(id)).map(({ id }) => id)
     await this.#options.records.keepOnly(left, formatTime(nowMs))
     if (errors.length > 0) throw new AggregateError(errors, 'some unused images could not be removed')
-    return freedBytes < neededBytes ? insufficient(space, usedPercent, freedBytes) : undefined
+    return freedBytes
   }
 
   #remember(images: readonly Image[], inUse: ReadonlySet<string>, nowMs: number): void {

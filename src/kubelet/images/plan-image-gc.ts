@@ -12,14 +12,17 @@ export interface ImageUse {
   readonly usedMs: number
 }
 
-export interface ImageGcInput {
+export interface UnusedImagesInput {
   readonly images: readonly Image[]
   readonly uses: ReadonlyMap<string, ImageUse>
   /** Image ids. */
   readonly inUse: ReadonlySet<string>
-  readonly space: ImageSpace
   readonly settings: ImageGcSettings
   readonly nowMs: number
+}
+
+export interface ImageGcInput extends UnusedImagesInput {
+  readonly space: ImageSpace
 }
 
 export interface ImageGcPlan {
@@ -34,17 +37,22 @@ export interface ImageGcPlan {
  * Above the high threshold, unused images are removed until usage reaches the low threshold, least recently
  * used first.
  */
-export function planImageGc({ images, uses, inUse, space, settings, nowMs }: ImageGcInput): ImageGcPlan {
-  const { highPercent, lowPercent, minimumAgeMs } = settings
+export function planImageGc(input: ImageGcInput): ImageGcPlan {
+  const { space, settings } = input
+  const { highPercent, lowPercent } = settings
   const { capacityBytes } = space
   const availableBytes = Math.min(space.availableBytes, capacityBytes)
   const usedPercent = 100 - Math.floor((availableBytes * 100) / capacityBytes)
   if (usedPercent < highPercent) return { usedPercent, neededBytes: 0, candidates: [] }
   const neededBytes = Math.floor((capacityBytes * (100 - lowPercent)) / 100) - availableBytes
+  return { usedPercent, neededBytes, candidates: unusedImages(input) }
+}
+
+/** Images that may be removed, least recently used first. */
+export function unusedImages({ images, uses, inUse, settings, nowMs }: UnusedImagesInput): readonly Image[] {
   const useOf = ({ id }: Image): ImageUse => uses.get(id) ?? { detectedMs: nowMs, usedMs: 0 }
-  const candidates = images
+  return images
     .filter(image => !image.isPinned && !inUse.has(image.id))
-    .filter(image => nowMs - useOf(image).detectedMs >= minimumAgeMs)
+    .filter(image => nowMs - useOf(image).detectedMs >= settings.minimumAgeMs)
     .sort((a, b) => useOf(a).usedMs - useOf(b).usedMs || useOf(a).detectedMs - useOf(b).detectedMs)
-  return { usedPercent, neededBytes, candidates }
 }

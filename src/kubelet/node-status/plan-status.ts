@@ -4,10 +4,10 @@ import { equalJson } from '#/api/text/json-value.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Image, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
 import type { HostInfo } from '#/platform/linux.ts'
+import type { PressureType } from '../eviction.ts'
 import type { MachineInfo } from '../machine-info.ts'
 import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import type { ResourceList } from '../resource-amount.ts'
-import type { PressureType } from './pressure.ts'
 
 export interface NodeObservation {
   readonly machine: MachineInfo

@@ -8,6 +8,7 @@ export const machine: MachineInfo = {
   canLimitSwap: true,
   hugePageSizes: [],
   maskedPaths: [],
+  pidsMax: 32_768,
   capacity: { 'cpu': '4', 'memory': '8Gi', 'ephemeral-storage': '100Gi', 'pods': '110' },
   allocatable: { 'cpu': '4', 'memory': '8092Mi', 'ephemeral-storage': '90Gi', 'pods': '110' },
 }

@@ -29,13 +29,19 @@ export function isRunningOrUnknown({ state }: ObservedContainer): boolean {
 
 function planLeftovers({ observed, isReleased, termination }: PodSyncInput): readonly PodAction[] {
   if (!isReleased) return [{ type: 'release' }]
-  if (termination?.isRemoved !== true) return []
-  const actions = planImageGc(observed)
+  if (termination?.isRemoved !== true) return termination?.removesContainers ? planContainerGc(observed) : []
+  const actions = planRemoval(observed)
   return actions.length > 0 ? actions : [{ type: 'finish' }]
 }
 
+/** Removing a container removes its log, too. */
+function planContainerGc({ sandboxes, containers }: ObservedPod): readonly PodAction[] {
+  if (containers.length === 0) return sandboxes.map(({ id }) => ({ type: 'remove-sandbox', id }))
+  return containers.map(({ id, name, attempt }) => ({ type: 'remove-container', id, name, attempt }))
+}
+
 /** Removing a sandbox removes its containers. */
-function planImageGc({ sandboxes, containers }: ObservedPod): readonly PodAction[] {
+function planRemoval({ sandboxes, containers }: ObservedPod): readonly PodAction[] {
   const isOfSandbox = ({ sandboxId }: ObservedContainer): boolean =>
     sandboxes.some(({ id }) => id === sandboxId)
   return [

@@ -13,6 +13,8 @@ export interface ConditionsInput {
   readonly status: PodStatus
   readonly hasSandbox: boolean
   readonly observed: ObservedPod
+  /** Message of the condition `DisruptionTarget`, if the node terminates the pod for reasons of its own. */
+  readonly disruption?: string
   readonly nowMs: number
 }
 
@@ -28,12 +30,16 @@ export const kubeletConditions: ReadonlySet<string> = new Set([
   'PodResizeInProgress',
 ])
 
+export const terminationByKubelet = 'TerminationByKubelet'
+
 /**
  * Conditions of other components come first, unchanged. `lastTransitionTime` changes only with the status.
  */
 export function podConditions(input: ConditionsInput): readonly PodCondition[] {
-  const { pod, previous, nowMs } = input
-  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !kubeletConditions.has(type))
+  const { pod, previous, disruption, nowMs } = input
+  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => {
+    return !kubeletConditions.has(type) && !(type === 'DisruptionTarget' && disruption !== undefined)
+  })
   const containersReady = containersReadyCondition(input)
   const states: readonly (readonly [string, ConditionState])[] = [
     ['PodReadyToStartContainers', { status: input.hasSandbox ? 'True' : 'False' }],
@@ -43,6 +49,7 @@ export function podConditions(input: ConditionsInput): readonly PodCondition[] {
     ['PodScheduled', { status: 'True' }],
     ...restartingConditions(input),
     ...resizingConditions(input),
+    ...disruptionConditions(disruption),
   ]
   const { generation } = pod.metadata
   const own = states.map(([type, condition]): PodCondition => {
@@ -131,6 +138,11 @@ function restartingConditions({
   if (!isUnderWay) return [[type, { status: 'False' }]]
   const message = 'container exited with restart policy rule'
   return [[type, { status: 'True', reason: 'RestartAllContainersStarted', message }]]
+}
+
+function disruptionConditions(message: string | undefined): readonly (readonly [string, ConditionState])[] {
+  if (message === undefined) return []
+  return [['DisruptionTarget', { status: 'True', reason: terminationByKubelet, message }]]
 }
 
 /** Only while a resize is in progress. */

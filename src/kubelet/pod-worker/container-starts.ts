@@ -1,9 +1,10 @@
 import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
 import type { Image } from '#/cri/cri.ts'
+import type { ContainerType } from '../kubelet-metrics.ts'
 import { latestInSandbox, usableSandbox } from '../observed-pod.ts'
 import type { PodAction, Waiting } from '../plan-pod.ts'
 import { formatPod } from '../kubelet-pod.ts'
-import { fieldPathOf, findContainer } from '../pod-containers.ts'
+import { fieldPathOf, findContainer, type ContainerKind } from '../pod-containers.ts'
 import type { Restart } from '../restart-backoff.ts'
 import type { PodContext } from './pod-context.ts'
 import { startContainer } from './start-container.ts'
@@ -104,12 +105,20 @@ export class ContainerStarts {
       if (signal.aborted) return
       if (!(error instanceof StartError)) throw error
       const { reason, message, containerId } = error
+      this.#countFailure(name, reason)
       this.failures.set(name, { reason, message })
       const pullRetryAtMs = context.dependencies.platform.clock.now() + pullRetryMs
       this.retryAtMs.set(name, reason === 'ErrImagePull' ? pullRetryAtMs : context.retryTimeMs())
       if (containerId !== undefined) this.toKill.set(containerId, 'FailedPostStartHook')
       context.log('Failed to start container', { container: name, attempt, reason, message })
     }
+  }
+
+  #countFailure(name: string, reason: string): void {
+    const { dependencies, pod } = this.#options.context
+    const target = findContainer(pod(), name)
+    if (target === undefined) return
+    dependencies.metrics.starts.startedContainerErrors.with(containerTypes[target.kind], reason).add()
   }
 
   async #perform({ name, attempt }: StartAction): Promise<void> {
@@ -120,6 +129,7 @@ export class ContainerStarts {
     const sandbox = usableSandbox(pod, observed)
     // The state has changed since planning; the next sync plans again.
     if (target === undefined || sandbox === undefined || volumes === undefined) return
+    dependencies.metrics.starts.startedContainers.with(containerTypes[target.kind]).add()
     const image = this.image(name)
     this.#images.delete(name)
     const targetContainer = pod.spec?.ephemeralContainers?.find(
@@ -140,4 +150,10 @@ export class ContainerStarts {
       signal,
     })
   }
+}
+
+const containerTypes: Readonly<Record<ContainerKind, ContainerType>> = {
+  regular: 'container',
+  init: 'init_container',
+  ephemeral: 'ephemeral_container',
 }

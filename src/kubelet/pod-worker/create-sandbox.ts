@@ -23,7 +23,7 @@ export async function createSandbox(
   creation: SandboxCreation,
 ): Promise<CreatedSandbox> {
   const { pod, attempt, signal } = creation
-  const { platform, linux, runtime, cgroups, recorder, node, sandboxSemaphore } = dependencies
+  const { platform, linux, runtime, cgroups, recorder, node, sandboxSemaphore, metrics } = dependencies
   const [context] = await Promise.all([
     sandboxContext(dependencies, pod, attempt),
     cgroups.ensure(pod),
@@ -35,8 +35,16 @@ export async function createSandbox(
     signal.throwIfAborted()
     const { clock } = platform
     const beganMs = clock.monotonicMs()
-    const id = await runtime.runPodSandbox(config)
-    return { id, tookMs: Math.round(clock.monotonicMs() - beganMs) }
+    try {
+      const id = await runtime.runPodSandbox(config)
+      return { id, tookMs: Math.round(clock.monotonicMs() - beganMs) }
+    } catch (error) {
+      metrics.starts.sandboxErrors.with(config.runtimeHandler).add()
+      throw error
+    } finally {
+      const seconds = (clock.monotonicMs() - beganMs) / 1_000
+      metrics.starts.sandboxDuration.with(config.runtimeHandler).observe(seconds)
+    }
   })
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { messageOf } from '#/base/message-of.ts'
 import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
-import type { LinuxResources } from '#/cri/cri.ts'
+import { CriError, type LinuxResources } from '#/cri/cri.ts'
 import type { PodAction, PodSyncInput, Waiting } from '../plan-pod.ts'
 import { podFolder, podLogFolder } from '../pod-paths.ts'
 import { ContainerKills, killKey } from './container-kills.ts'
@@ -28,6 +28,9 @@ export interface PodActionsOptions extends PodContextOptions {
  */
 const sandboxPauseMs = 1_000
 
+/** Time for the runtime to stop and remove a deleted pod, in spite of failures. */
+const removalMsMax = 300_000
+
 /** Kubelet-internal state that plans depend on. */
 export type PodActionState = Omit<
   PodSyncInput,
@@ -46,6 +49,7 @@ export class PodActions {
   readonly #start = new AbortController()
   #sandboxRetryAtMs = 0
   #isReleased = false
+  #isAbandoned = false
   #signal: AbortSignal = new AbortController().signal
 
   constructor(options: PodActionsOptions) {
@@ -108,6 +112,18 @@ export class PodActions {
     return this.#tasks.isIdle
   }
 
+  /** The runtime failed to remove the pod. Its processes were killed, and its remains in the runtime are orphans. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned
+  }
+
+  /** Abandons a deleted pod if the runtime has failed to stop or remove it for too long. */
+  abandonIfStuck(): void {
+    const { clock } = this.#context.dependencies.platform
+    if (clock.now() - this.#tasks.failingSinceMs(isRemoval) < removalMsMax) return
+    this.#tasks.begin('abandon', () => this.#abandon())
+  }
+
   /** The pod terminates: pending starts are canceled. */
   endStarting(): void {
     this.#start.abort(new Error('pod is terminating'))
@@ -162,6 +178,10 @@ export class PodActions {
     const { dependencies } = this.#context
     const pod = this.#context.pod()
     const { signal } = this.#start
+    const { starts } = dependencies.metrics
+    const isUserNamespaced = pod.spec?.hostUsers === false
+    starts.startedPods.add()
+    if (isUserNamespaced) starts.startedUserNamespacedPods.add()
     if (isReplacement) {
       const message = 'Pod sandbox changed, it will be killed and re-created.'
       dependencies.recorder.record(pod, { type: 'Normal', reason: 'SandboxChanged', message })
@@ -174,6 +194,8 @@ export class PodActions {
       this.#context.log('Created PodSandbox for pod', { sandbox, attempt, tookMs })
     } catch (error) {
       if (signal.aborted) return
+      starts.startedPodErrors.add()
+      if (isUserNamespaced) starts.startedUserNamespacedPodErrors.add()
       this.#sandboxRetryAtMs = this.#context.retryTimeMs()
       this.#context.recordWarning(
         'FailedCreatePodSandBox',
@@ -184,16 +206,38 @@ export class PodActions {
   }
 
   async #stopSandbox(id: string): Promise<void> {
-    await this.#context.dependencies.runtime.stopPodSandbox(id)
+    await this.#killIfUnresponsive(id, () => this.#context.dependencies.runtime.stopPodSandbox(id))
     this.#stoppedSandboxes.add(id)
     this.#context.log('Stopped PodSandbox', { sandbox: id })
   }
 
   async #removeSandbox(id: string): Promise<void> {
     const { runtime } = this.#context.dependencies
-    await runtime.stopPodSandbox(id)
-    await runtime.removePodSandbox(id)
+    await this.#killIfUnresponsive(id, async () => {
+      await runtime.stopPodSandbox(id)
+      await runtime.removePodSandbox(id)
+    })
     this.#stoppedSandboxes.delete(id)
+  }
+
+  /** A sandbox that is not needed anymore is killed without a check when the runtime does not end it in time. */
+  async #killIfUnresponsive(id: string, work: () => Promise<void>): Promise<void> {
+    const { unresponsive } = this.#context.dependencies
+    try {
+      await work()
+    } catch (error) {
+      if (error instanceof CriError && error.reason === 'timeout')
+        await unresponsive.kill({ id, metadata: this.#context.pod().metadata })
+      throw error
+    }
+  }
+
+  async #abandon(): Promise<void> {
+    // Kills what is left, and fails while it cannot be killed.
+    await this.#context.dependencies.cgroups.remove(this.#context.pod().metadata.uid)
+    this.#isAbandoned = true
+    this.#context.recordWarning('FailedKillPod', 'the container runtime does not remove the pod, giving up')
+    this.#context.log('Abandoned pod that the container runtime does not remove')
   }
 
   /** Also removes its log, which can no longer be requested. */
@@ -261,6 +305,10 @@ function keyOf(action: PodAction): string {
 
 function isKill(key: string): boolean {
   return key.startsWith(killKey('')) || key.startsWith('stop-sandbox')
+}
+
+function isRemoval(key: string): boolean {
+  return isKill(key) || key.startsWith('remove-')
 }
 
 /**

@@ -6,12 +6,16 @@ import type {
   SandboxSummary,
 } from '#/cri/cri.ts'
 import { CriError } from '#/cri/cri.ts'
+import type { Clock } from '#/platform/platform.ts'
 import { containerOfAnnotations } from '../container-labels.ts'
+import type { KubeletMetrics } from '../kubelet-metrics.ts'
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../observed-pod.ts'
 
 export interface PodObserverOptions {
   readonly runtime: ContainerRuntime
   readonly uid: string
+  readonly clock: Clock
+  readonly metrics: KubeletMetrics
   /** Reads the termination message of an exited container. */
   readonly terminationMessage: (container: ContainerStatus) => Promise<string>
 }
@@ -30,6 +34,20 @@ export class PodObserver {
   }
 
   async observe(signal: AbortSignal): Promise<ObservedPod> {
+    const { clock } = this.#options
+    const { relistDuration, relistInterval, relistLastSeen } = this.#options.metrics.node
+    const [beganMs, nowSeconds] = [clock.monotonicMs(), clock.now() / 1_000]
+    const lastSeen = relistLastSeen.with()
+    if (lastSeen.value > 0) relistInterval.observe(Math.max(0, nowSeconds - lastSeen.value))
+    lastSeen.value = nowSeconds
+    try {
+      return await this.#observe(signal)
+    } finally {
+      relistDuration.observe((clock.monotonicMs() - beganMs) / 1_000)
+    }
+  }
+
+  async #observe(signal: AbortSignal): Promise<ObservedPod> {
     const { runtime, uid } = this.#options
     const [listed, summaries] = await Promise.all([
       runtime.listPodSandbox({ podUid: uid }, { signal }),

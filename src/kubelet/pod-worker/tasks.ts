@@ -10,11 +10,18 @@ export interface TasksOptions {
   readonly onFailure: (key: string, error: unknown) => void
 }
 
+/** Failures in a row. */
+interface TaskFailures {
+  readonly count: number
+  readonly sinceMs: number
+  readonly againAtMs: number
+}
+
 /** Tasks in progress for a pod, at most one per key. Failed tasks can restart after a backoff. */
 export class Tasks {
   readonly #options: TasksOptions
   readonly #running = new Map<string, Promise<void>>()
-  readonly #failures = new Map<string, { readonly count: number; readonly againAtMs: number }>()
+  readonly #failures = new Map<string, TaskFailures>()
 
   constructor(options: TasksOptions) {
     this.#options = options
@@ -49,6 +56,12 @@ export class Tasks {
     return Math.min(Infinity, ...[...this.#failures.values()].map(({ againAtMs }) => againAtMs))
   }
 
+  /** Time of the first failure in a row among the tasks that fit; Infinity if none fails. */
+  failingSinceMs(fits: (key: string) => boolean): number {
+    const failing = [...this.#failures].filter(([key]) => fits(key))
+    return Math.min(Infinity, ...failing.map(([, { sinceMs }]) => sinceMs))
+  }
+
   /** Resets the backoff of tasks that are no longer planned. */
   keepFailures(wanted: ReadonlySet<string>): void {
     for (const key of this.#failures.keys()) if (!wanted.has(key)) this.#failures.delete(key)
@@ -61,8 +74,10 @@ export class Tasks {
       await work()
       this.#failures.delete(key)
     } catch (error) {
-      const count = (this.#failures.get(key)?.count ?? 0) + 1
-      this.#failures.set(key, { count, againAtMs: this.#options.nowMs() + backoffMs(count, retry, 0) })
+      const nowMs = this.#options.nowMs()
+      const { count: before = 0, sinceMs = nowMs } = this.#failures.get(key) ?? {}
+      const count = before + 1
+      this.#failures.set(key, { count, sinceMs, againAtMs: nowMs + backoffMs(count, retry, 0) })
       this.#options.onFailure(key, error)
     } finally {
       this.#running.delete(key)

@@ -1,12 +1,14 @@
 import type { Container } from '#/api/generated/core/v1.ts'
+import type { ProbeSeries, ProbeType } from '../kubelet-metrics.ts'
 import type { ProbeResults } from '../plan-pod.ts'
 import type { RunningContainer } from '../probes.ts'
-import { ProbeWorker, type ProbeType } from './probe-worker.ts'
+import { ProbeWorker } from './probe-worker.ts'
 import type { ProbeDependencies } from './run-probe.ts'
 
 export interface ContainerProbesOptions {
   readonly dependencies: ProbeDependencies
   readonly container: Container
+  readonly series: (type: ProbeType) => ProbeSeries
   readonly running: RunningContainer
   /** Start time of this process. */
   readonly beganMs: number
@@ -64,6 +66,7 @@ export class ContainerProbes {
     return new ProbeWorker({
       ...this.#options,
       type,
+      series: this.#options.series(type),
       probe,
       onChange: result => {
         if (type === 'Startup' && result === 'success') {

@@ -16,19 +16,15 @@ export interface ExecProbe {
 /** Limit of command output in messages. */
 const outputBytesMax = 10 * 1_024
 
-/** Time allowed for the runtime call beyond the probe's timeout. */
-const extraMs = 120_000
-
 export async function probeExec(
   runtime: Pick<ContainerRuntime, 'execSync'>,
   { id, container, command, timeoutMs, signal }: ExecProbe,
 ): Promise<ProbeOutcome> {
   const words = command.map(word => expandVariables(word, name => staticValue(container, name)))
   try {
-    const limits = { signal, timeoutMs: timeoutMs + extraMs }
     const { stdout, stderr, exitCode } = await runtime.execSync(
       { containerId: id, command: words, timeoutMs },
-      limits,
+      { signal },
     )
     const bytes = Buffer.concat([stdout, stderr]).subarray(0, outputBytesMax)
     return { type: exitCode === 0 ? 'success' : 'failure', output: bytes.toString() }

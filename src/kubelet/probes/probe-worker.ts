@@ -1,17 +1,16 @@
 import { messageOf } from '#/base/message-of.ts'
 import type { Container, Probe } from '#/api/generated/core/v1.ts'
 import type { Timer } from '#/platform/platform.ts'
+import type { ProbeSeries, ProbeType } from '../kubelet-metrics.ts'
 import type { ProbeResult } from '../plan-pod.ts'
 import type { RunningContainer } from '../probes.ts'
 import { InterruptedResponseError } from './http-probe.ts'
 import { runProbe, type ProbeDependencies } from './run-probe.ts'
 
-/** As in event messages. */
-export type ProbeType = 'Startup' | 'Liveness' | 'Readiness'
-
 export interface ProbeWorkerOptions {
   readonly dependencies: ProbeDependencies
   readonly type: ProbeType
+  readonly series: ProbeSeries
   readonly probe: Probe
   readonly container: Container
   readonly running: RunningContainer
@@ -57,6 +56,7 @@ export class ProbeWorker {
     if (this.#abort.signal.aborted) return
     this.#abort.abort()
     this.#timer?.cancel()
+    this.#options.series[Symbol.dispose]()
     this.#result = result ?? this.#result
   }
 
@@ -91,12 +91,15 @@ export class ProbeWorker {
 
   /** Undefined if the probe could not be executed. */
   async #runProbe(): Promise<ProbeResult | undefined> {
-    const { type, dependencies, probe, container, running, onEvent } = this.#options
+    const { type, dependencies, probe, container, running, onEvent, series } = this.#options
+    const { clock } = dependencies.platform
     const { signal } = this.#abort
+    const beganMs = clock.monotonicMs()
     for (let tries = 1; ; tries++) {
       try {
         const { type: outcome, output } = await runProbe(dependencies, { probe, container, running, signal })
         if (signal.aborted) return undefined
+        series.observe(outcome === 'failure' ? 'failed' : 'successful', clock.monotonicMs() - beganMs)
         if (outcome === 'failure') onEvent('Unhealthy', `${type} probe failed: ${output}`)
         if (outcome === 'warning') onEvent('ProbeWarning', `${type} probe warning: ${output}`)
         return outcome === 'failure' ? 'failure' : 'success'

@@ -1,22 +1,36 @@
 /** exec, attach, port-forward and run. */
+import type { KeyedLimitsOptions } from '#/base/keyed-limits.ts'
 import { CriError } from '#/cri/cri.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import { acceptCommand, readCommandOptions } from '#/streams/command-server.ts'
 import { acceptPortForward } from '#/streams/port-forward-server.ts'
 import { runCommand } from '#/streams/run-command.ts'
 import { runPortForward } from '#/streams/run-port-forward.ts'
-import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
+import type { CommandOptions, CommandProcess, CommandResult } from '#/streams/streams.ts'
 import type { UpgradeExchange } from '#/streams/upgrade-exchange.ts'
 import type { KubeletPod } from '../kubelet-pod.ts'
 import { findContainer } from '../pod-containers.ts'
+import { sandboxCheckPeriodMs } from '../unresponsive-sandboxes.ts'
 import { respondBytes, respondText } from './responses.ts'
-import type { ServerRequest } from './routes.ts'
+import type { ServerRequest, SharedRequest } from './routes.ts'
+
+/**
+ * Of exec, attach, run and port-forward, per pod and node. Each exec is a process beside the container and several
+ * goroutines of its shim; hundreds at once in one pod make shims hang.
+ */
+export const sessionLimits: KeyedLimitsOptions = { perKey: 32, total: 256 }
 
 /** Timeout of `/run` commands; the output is returned as a whole. */
 const runMsMax = 600_000
 
-export async function exec(request: ServerRequest): Promise<void> {
-  const { query, runtime, exchange } = request
+/**
+ * Time for which an exec session still counts when its command did not exit, for example because the client
+ * disconnected: the runtime starts the command all the same, so that clients that come and go would have no bound.
+ */
+const unfinishedMs = 10_000
+
+export async function exec(request: SharedRequest): Promise<void> {
+  const { query, runtime, exchange, platform, signal: stopping } = request
   using session = enterSession(request)
   const id = session && findRunning(request)
   if (id === undefined) return
@@ -24,12 +38,13 @@ export async function exec(request: ServerRequest): Promise<void> {
   const streams = readCommandOptions(query)
   if (streams === undefined) return respondText(exchange, 400, noStreams)
   if (command.length === 0) return respondText(exchange, 400, 'a command must be given\n')
-  await connect(request, streams, signal =>
+  const result = await connect(request, streams, signal =>
     runtime.exec({ containerId: id, command, ...streams }, { signal }),
   )
+  if (result?.type === 'failed') await platform.clock.sleep(unfinishedMs, stopping).catch(() => undefined)
 }
 
-export async function attach(request: ServerRequest): Promise<void> {
+export async function attach(request: SharedRequest): Promise<void> {
   const { query, runtime, exchange, parameters } = request
   using session = enterSession(request)
   const id = session && findRunning(request)
@@ -45,18 +60,50 @@ export async function attach(request: ServerRequest): Promise<void> {
 
 const noStreams = 'you must specify at least 1 of stdin, stdout, stderr\n'
 
+/** Undefined if the client was refused. */
 async function connect(
-  { exchange, platform, signal }: ServerRequest,
+  request: SharedRequest,
   options: CommandOptions,
   start: (signal: AbortSignal) => Promise<CommandProcess>,
-): Promise<void> {
+): Promise<CommandResult | undefined> {
+  const { exchange, platform, node, signal } = request
+  const { uid } = findPod(request)!.metadata
   const client = await acceptCommand({
     exchange: endingWith(signal, exchange),
     options,
     clock: platform.clock,
+    idleTimeoutMs: node.streamingConnectionIdleTimeoutMs,
   })
-  if (client !== undefined) await runCommand({ client, start })
+  if (client === undefined) return undefined
+  return whileResponding(request, uid, unresponsive => runCommand({ client, start, signal: unresponsive }))
 }
+
+/**
+ * Checks the pod's sandbox during the work, whose signal is aborted when it does not respond. Runtimes open a session
+ * before they ask the shim to start the command, so that a session without output may be one that never starts.
+ */
+async function whileResponding<T>(
+  { platform, node, view }: SharedRequest,
+  uid: string,
+  work: (unresponsive: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const unresponsive = new AbortController()
+  const ended = new AbortController()
+  const check = async (): Promise<void> => {
+    while (!unresponsive.signal.aborted) {
+      await platform.clock.sleep(sandboxCheckPeriodMs(node), ended.signal)
+      if (!(await view.isSandboxResponding(uid))) unresponsive.abort(new CriError('timeout', notResponding))
+    }
+  }
+  check().catch(() => undefined)
+  try {
+    return await work(unresponsive.signal)
+  } finally {
+    ended.abort()
+  }
+}
+
+const notResponding = 'the sandbox of the pod does not respond and is killed, try again later'
 
 /** Closes the upgraded connection when the server stops. */
 function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchange {
@@ -79,8 +126,8 @@ function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchang
   }
 }
 
-export async function forwardPorts(request: ServerRequest): Promise<void> {
-  const { exchange, query, platform, runtime, view, signal } = request
+export async function forwardPorts(request: SharedRequest): Promise<void> {
+  const { exchange, query, platform, runtime, node, view, signal } = request
   using session = enterSession(request)
   if (session === undefined) return
   const pod = findPod(request)!
@@ -91,6 +138,7 @@ export async function forwardPorts(request: ServerRequest): Promise<void> {
     exchange: endingWith(signal, exchange),
     query,
     clock: platform.clock,
+    idleTimeoutMs: node.streamingConnectionIdleTimeoutMs,
   })
   if (client === undefined) return
   const uid = pod.metadata.uid
@@ -115,11 +163,11 @@ export async function run(request: ServerRequest): Promise<void> {
   if (id === undefined) return
   const command = (query.get('cmd') ?? '').split(' ')
   try {
-    const { stdout, stderr, exitCode } = await runtime.execSync({
-      containerId: id,
-      command,
-      timeoutMs: runMsMax,
-    })
+    const { stdout, stderr, exitCode } = await whileResponding(
+      request,
+      findPod(request)!.metadata.uid,
+      signal => runtime.execSync({ containerId: id, command, timeoutMs: runMsMax }, { signal }),
+    )
     const bytes = Buffer.concat([stdout, stderr])
     if (exitCode === 0) return respondBytes(exchange, { status: 200, mediaType: 'text/plain', bytes })
     respondText(exchange, 500, `command '${command.join(' ')}' exited with ${exitCode}: ${bytes.toString()}`)
@@ -130,7 +178,7 @@ export async function run(request: ServerRequest): Promise<void> {
 }
 
 /** A session with the pod in the path. If undefined, the response has been sent. */
-function enterSession(request: ServerRequest): Disposable | undefined {
+function enterSession(request: SharedRequest): Disposable | undefined {
   const { exchange, sessionLimits } = request
   const pod = findPod(request)
   const session = pod && sessionLimits.enter(pod.metadata.uid)
@@ -139,16 +187,18 @@ function enterSession(request: ServerRequest): Disposable | undefined {
   return session
 }
 
-const tooManySessions = 'too many exec, attach and port-forward sessions, try again later\n'
+const tooManySessions =
+  'too many exec, attach and port-forward sessions: ' +
+  `${sessionLimits.perKey} per pod and ${sessionLimits.total} per node are allowed, try again later\n`
 
-function findPod({ view, parameters }: ServerRequest): KubeletPod | undefined {
+function findPod({ view, parameters }: SharedRequest): KubeletPod | undefined {
   const { namespace = '', pod: name = '', uid } = parameters
   const pod = view.pod(namespace, name)
   return uid === undefined || pod?.metadata.uid === uid ? pod : undefined
 }
 
 /** Runtime id of the running container in the path. If undefined, the response has been sent. */
-function findRunning(request: ServerRequest): string | undefined {
+function findRunning(request: SharedRequest): string | undefined {
   const { view, exchange, parameters } = request
   const pod = findPod(request)!
   const { container = '' } = parameters

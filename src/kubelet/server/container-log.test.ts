@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { makeTemporaryFolder, nodeLinux, nodePlatform } from '#/platform/node.ts'
 import { waitUntil } from '../../../tests/wait-until.ts'
 import { readContainerLog, type ContainerLogOptions } from './container-log.ts'
+import { logFileSource, type LogReaderOptions } from './log-reader.ts'
 
 const { files } = nodePlatform({ log: { level: 'error', format: 'text' } })
 const { files: linuxFiles } = await nodeLinux()
@@ -34,7 +35,8 @@ async function logFile(t: TestContext): Promise<string> {
 
 function read(path: string, options: Partial<ContainerLogOptions> = {}): AsyncIterable<Uint8Array> {
   const { signal } = new AbortController()
-  return readContainerLog({ files, linuxFiles, path, selection: { timestamps: false }, signal, ...options })
+  const source = logFileSource({ files, linuxFiles, path })
+  return readContainerLog({ source, selection: { timestamps: false }, signal, ...options })
 }
 
 async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
@@ -59,7 +61,7 @@ class Follower {
         return () => undefined
       },
     }
-    const observed: ContainerLogOptions['linuxFiles'] = {
+    const observed: LogReaderOptions['linuxFiles'] = {
       openBeneath: (...parameters) => linuxFiles.openBeneath(...parameters),
       lstat: file => linuxFiles.lstat(file),
       readRange: (file, offset, length) => {
@@ -72,7 +74,8 @@ class Follower {
         return changes
       },
     }
-    this.done = this.#read(read(path, { follow, linuxFiles: observed, ...options }))
+    const source = logFileSource({ files, linuxFiles: observed, path })
+    this.done = this.#read(read(path, { source, follow, ...options }))
   }
 
   async shows(text: string): Promise<void> {

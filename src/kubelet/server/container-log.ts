@@ -1,19 +1,35 @@
 /**
- * Reads and follows a container's log file. The file is held open, so that log rotation does not disturb
- * reading; following continues in the new file. It is driven by file watches and does not poll.
+ * Reads and follows a container's log. A file is held open, so that log rotation does not disturb reading;
+ * following continues in the new file. It is driven by changes of the log and does not poll.
  */
-import { dirname } from 'node:path'
-import { findTail } from './find-tail.ts'
+import { findTail, type LogFile } from './find-tail.ts'
 import { LogFilter, type LogSelection } from './log-filter.ts'
-import { LogReader, type LogReaderOptions } from './log-reader.ts'
 
-export interface ContainerLogOptions extends LogReaderOptions {
+export interface ContainerLogOptions {
+  readonly source: LogSource
   readonly selection: LogSelection
   /** Only the last lines; all if absent. */
   readonly tailLines?: number
   /** Continue until the container has exited. */
   readonly follow?: FollowOptions
   readonly signal: AbortSignal
+}
+
+/** A log in CRI format: a file (`log-reader.ts`), or computed for a simulated container. */
+export interface LogSource {
+  /** Undefined if there is no log yet. */
+  open(): Promise<OpenLog | undefined>
+  /** Calls back after changes, and once when they are observed. Resolves when aborted, or without more changes. */
+  watch(onChange: () => void, signal: AbortSignal): Promise<void>
+}
+
+export interface OpenLog extends AsyncDisposable {
+  /** Size as of opening. */
+  readonly file: LogFile
+  /** True if the log continues in another file. */
+  isReplaced(): Promise<boolean>
+  /** True if the log was truncated below this size. */
+  isShorterThan(sizeBytes: number): Promise<boolean>
 }
 
 export interface FollowOptions {
@@ -30,16 +46,16 @@ const pieceBytes = 256 * 1024
 export async function* readContainerLog(
   options: ContainerLogOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { selection, tailLines, follow, signal } = options
+  const { source, selection, tailLines, follow, signal } = options
   if (follow !== undefined) return yield* new FollowedLog(options, follow).read()
   const filter = new LogFilter(selection)
-  await using reader = await LogReader.open(options)
+  await using reader = await source.open()
   if (reader === undefined) return
   const { sizeBytes } = reader.file
   let offset = tailLines === undefined ? 0 : await findTail(reader.file, tailLines)
   // Reads up to the size at opening, so that it ends even if the log grows quickly.
   while (offset < sizeBytes && !filter.isOver && !signal.aborted) {
-    const piece = await reader.read(offset, Math.min(pieceBytes, sizeBytes - offset))
+    const piece = await reader.file.read(offset, Math.min(pieceBytes, sizeBytes - offset))
     if (piece.length === 0) break
     offset += piece.length
     const shown = filter.take(piece)
@@ -54,7 +70,7 @@ class FollowedLog {
   readonly #follow: FollowOptions
   readonly #filter: LogFilter
   readonly #wakeup = new Wakeup()
-  #reader: LogReader | undefined
+  #reader: OpenLog | undefined
   #offset = 0
   #failure: unknown
   /** Checked initially and after each change notification. */
@@ -68,7 +84,7 @@ class FollowedLog {
   }
 
   async *read(): AsyncGenerator<Uint8Array, void, undefined> {
-    const { signal, tailLines } = this.#options
+    const { source, signal, tailLines } = this.#options
     const stop = new AbortController()
     const until = AbortSignal.any([signal, stop.signal])
     until.addEventListener('abort', () => this.#wakeup.wake(), { once: true })
@@ -78,7 +94,7 @@ class FollowedLog {
     })
     const watching = this.#watch(until)
     try {
-      this.#reader = await LogReader.open(this.#options)
+      this.#reader = await source.open()
       if (this.#reader && tailLines !== undefined) {
         this.#offset = await findTail(this.#reader.file, tailLines)
       }
@@ -105,12 +121,12 @@ class FollowedLog {
   /** Reads to the current end, through rotated files. */
   async *#readOn(until: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
     for (;;) {
-      this.#reader ??= await LogReader.open(this.#options)
+      this.#reader ??= await this.#options.source.open()
       const reader = this.#reader
       if (reader === undefined) return
       const isReplaced = await reader.isReplaced()
       for (;;) {
-        const piece = await reader.read(this.#offset, pieceBytes)
+        const piece = await reader.file.read(this.#offset, pieceBytes)
         if (piece.length === 0) break
         this.#offset += piece.length
         const shown = this.#filter.take(piece)
@@ -126,41 +142,14 @@ class FollowedLog {
     }
   }
 
-  /** Resolves when aborted. If the directory does not exist yet, watches its nearest existing parent. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const { linuxFiles, path } = this.#options
-    const wanted = dirname(path)
     try {
-      while (!signal.aborted) {
-        const folder = await nearestFolder(linuxFiles, wanted)
-        const enough = new AbortController()
-        const watching = this.#watchOne(folder, AbortSignal.any([signal, enough.signal]))
-        // Changes before the watch started were missed.
-        this.#wakeup.wake()
-        if (folder !== wanted && (await nearestFolder(linuxFiles, wanted)) !== folder) enough.abort()
-        await watching
-        enough.abort()
-      }
+      await this.#options.source.watch(() => this.#wakeup.wake(), signal)
     } catch (error) {
       this.#failure = error
       this.#wakeup.wake()
     }
   }
-
-  async #watchOne(folder: string, signal: AbortSignal): Promise<void> {
-    const { linuxFiles, path } = this.#options
-    for await (const _name of linuxFiles.watch(folder, signal)) {
-      this.#wakeup.wake()
-      if (folder !== dirname(path)) return
-    }
-  }
-}
-
-/** The directory itself or its nearest existing parent. */
-async function nearestFolder(files: LogReaderOptions['linuxFiles'], folder: string): Promise<string> {
-  let nearest = folder
-  while (nearest !== '/' && (await files.lstat(nearest)) === undefined) nearest = dirname(nearest)
-  return nearest
 }
 
 /** Waits for a notification. A notification before the wait is not lost. */

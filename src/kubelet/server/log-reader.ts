@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path'
 import type { OpenPath, LinuxFiles } from '#/platform/linux.ts'
 import type { Files } from '#/platform/platform.ts'
+import type { LogSource, OpenLog } from './container-log.ts'
 import type { LogFile } from './find-tail.ts'
 
 export interface LogReaderOptions {
@@ -9,29 +10,62 @@ export interface LogReaderOptions {
   readonly path: string
 }
 
+/** The log file that a container runtime writes. */
+export function logFileSource(options: LogReaderOptions): LogSource {
+  return {
+    open: () => LogReader.open(options),
+    watch: (onChange, signal) => watch(options, onChange, signal),
+  }
+}
+
+/** If the directory does not exist yet, watches its nearest existing parent. */
+async function watch(options: LogReaderOptions, onChange: () => void, signal: AbortSignal): Promise<void> {
+  const { linuxFiles, path } = options
+  const wanted = dirname(path)
+  const watchOne = async (folder: string, until: AbortSignal): Promise<void> => {
+    for await (const _name of linuxFiles.watch(folder, until)) {
+      onChange()
+      if (folder !== wanted) return
+    }
+  }
+  while (!signal.aborted) {
+    const folder = await nearestFolder(linuxFiles, wanted)
+    const enough = new AbortController()
+    const watching = watchOne(folder, AbortSignal.any([signal, enough.signal]))
+    // Changes before the watch started were missed.
+    onChange()
+    if (folder !== wanted && (await nearestFolder(linuxFiles, wanted)) !== folder) enough.abort()
+    await watching
+    enough.abort()
+  }
+}
+
+/** The directory itself or its nearest existing parent. */
+async function nearestFolder(files: LogReaderOptions['linuxFiles'], folder: string): Promise<string> {
+  let nearest = folder
+  while (nearest !== '/' && (await files.lstat(nearest)) === undefined) nearest = dirname(nearest)
+  return nearest
+}
+
 /** The file that was at the path when it was opened, even after it was renamed. */
-export class LogReader implements AsyncDisposable {
+class LogReader implements OpenLog {
   readonly #options: LogReaderOptions
   readonly #held: OpenPath
   readonly #inode: bigint
-  /** Size as of opening. */
   readonly file: LogFile
 
   private constructor(options: LogReaderOptions, { held, inode, sizeBytes }: OpenedLog) {
     this.#options = options
     this.#held = held
     this.#inode = inode
-    this.file = { sizeBytes, read: (offset, length) => this.read(offset, length) }
+    const { linuxFiles } = options
+    this.file = { sizeBytes, read: (offset, length) => linuxFiles.readRange(held.path, offset, length) }
   }
 
   /** Undefined if the file does not exist. */
   static async open(options: LogReaderOptions): Promise<LogReader | undefined> {
     const opened = await openLog(options)
     return opened && new LogReader(options, opened)
-  }
-
-  read(offset: number, length: number): Promise<Uint8Array> {
-    return this.#options.linuxFiles.readRange(this.#held.path, offset, length)
   }
 
   /** True if a new file is at the path and not empty; until then the runtime may still write to this one. */

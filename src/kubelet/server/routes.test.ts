@@ -26,5 +26,8 @@ test('a path is routed to one handler or none', () => {
   check('POST /portForward/a/b', 'forwardPorts a,b')
   check('GET /logs/x/y.log', 'showNodeLog x/y.log')
   check('GET /metrics/resource', 'showResourceMetrics')
+  check('GET /metrics/cadvisor', 'showCadvisorMetrics')
+  check('GET /metrics/probes', 'showProbeMetrics')
+  check('GET /metrics/slis', 'showSliMetrics')
   check('GET /metrics/other', 'not found')
 })

@@ -1,10 +1,11 @@
 /** Serves pods, health and configuration of the node. */
+import { formatDurationMs } from '#/api/text/duration.ts'
 import { podOfLabels } from '../container-labels.ts'
 import type { KubeletPod } from '../kubelet-pod.ts'
 import { respondJson, respondText } from './responses.ts'
-import type { ServerRequest } from './routes.ts'
+import type { ServerRequest, SharedRequest } from './routes.ts'
 
-export function showPods({ exchange, view }: ServerRequest): void {
+export function showPods({ exchange, view }: SharedRequest): void {
   respondJson(exchange, podList(view.pods()))
 }
 
@@ -30,8 +31,10 @@ function podList(pods: readonly KubeletPod[]): object {
   return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: pods }
 }
 
-export function showHealth({ exchange, view, query, parameters }: ServerRequest): void {
+export function showHealth({ exchange, view, query, parameters, metrics }: SharedRequest): void {
   const problem = view.problem()
+  metrics.health.observe('healthz', 'ping', true)
+  metrics.health.observe('healthz', 'syncloop', problem === undefined)
   if (problem === undefined && !query.has('verbose')) return respondText(exchange, 200, 'ok')
   const isAsked = parameters['check'] === undefined || parameters['check'] === 'syncloop'
   const lines = [
@@ -63,7 +66,9 @@ export function showConfiguration({ exchange, node }: ServerRequest): void {
       maxPods: node.podsMax,
       podPidsLimit: node.podPidsMax,
       resolvConf: node.resolvConf,
+      runtimeRequestTimeout: formatDurationMs(node.runtimeRequestTimeoutMs),
       seccompDefault: node.seccompDefault,
+      streamingConnectionIdleTimeout: formatDurationMs(node.streamingConnectionIdleTimeoutMs),
       allowedUnsafeSysctls: node.allowedUnsafeSysctls,
       systemReserved: node.systemReserved,
     },

@@ -9,6 +9,7 @@ import type { KubeletPod } from '../kubelet-pod.ts'
 import type { KubeletView } from '../kubelet-view.ts'
 import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import { podLogFolder } from '../pod-paths.ts'
+import { sandboxCheckPeriodMs } from '../unresponsive-sandboxes.ts'
 import { CpuRates, spanMsMin } from './stats/cpu-rates.ts'
 import { readMachine, type MachineUsage } from './stats/read-machine.ts'
 import type {
@@ -19,7 +20,7 @@ import type {
   NodeStats,
   PodStats,
   Summary,
-} from './stats/summary.ts'
+} from './summary.ts'
 
 export interface StatsProviderOptions {
   readonly platform: Platform
@@ -79,10 +80,10 @@ export class StatsProvider {
   }
 
   async #look(isWhole: boolean): Promise<Summary> {
-    const { platform, runtime, view } = this.#options
+    const { platform, view } = this.#options
     const [machine, containers, images] = await Promise.all([
       this.#readMachine(),
-      runtime.listContainerStats(),
+      this.#containersStats(),
       isWhole ? this.#imageFsStats() : undefined,
     ])
     const nowMs = platform.clock.monotonicMs()
@@ -93,6 +94,19 @@ export class StatsProvider {
       if (own.length > 0) pods.push(await this.#podStats(pod, own, { nowMs, images }))
     }
     return { node: await this.#nodeStats(machine, nowMs, images), pods }
+  }
+
+  /** The runtime waits for each shim. One that does not answer has to be found, since it delays all others. */
+  async #containersStats(): Promise<readonly CriContainerStats[]> {
+    const { platform, runtime, node, view } = this.#options
+    const timer = platform.clock.setTimer(sandboxCheckPeriodMs(node), () => {
+      for (const { metadata } of view.pods()) void view.isSandboxResponding(metadata.uid)
+    })
+    try {
+      return await runtime.listContainerStats()
+    } finally {
+      timer.cancel()
+    }
   }
 
   async #nodeStats(machine: MachineUsage, nowMs: number, images: FsStats | undefined): Promise<NodeStats> {
@@ -165,6 +179,13 @@ export class StatsProvider {
         pageFaults: stats.memoryPageFaults,
         majorPageFaults: stats.memoryMajorPageFaults,
       },
+      ...(stats.swapUsageBytes !== undefined && {
+        swap: {
+          time,
+          swapUsageBytes: stats.swapUsageBytes,
+          swapAvailableBytes: stats.swapAvailableBytes ?? 0,
+        },
+      }),
     }
   }
 

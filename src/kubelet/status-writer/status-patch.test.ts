@@ -33,6 +33,14 @@ test('statusPatch: removed resources are deleted', () => {
   })
 })
 
+test('statusPatch: DisruptionTarget is sent only if the kubelet has set it', () => {
+  const own = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' }
+  const foreign = { ...own, reason: 'EvictionByEvictionAPI' }
+  assert.deepEqual(statusPatch({ conditions: [foreign] }, { conditions: [own] }), { conditions: [own] })
+  assert.equal(statusPatch({ conditions: [foreign] }, { conditions: [] }), undefined)
+  assert.equal(statusPatch({}, { conditions: [foreign] }), undefined)
+})
+
 test('statusPatch: conditions of other writers are kept', () => {
   const foreign = { type: 'example.com/gate', status: 'True' }
   assert.equal(statusPatch({ conditions: [foreign, ready] }, { conditions: [ready] }), undefined)

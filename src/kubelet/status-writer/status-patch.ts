@@ -56,8 +56,8 @@ function changedConditions(
   before: readonly PodCondition[] = [],
   after: readonly PodCondition[] = [],
 ): readonly Patch[] {
-  const own = after.filter(({ type }) => isKubeletCondition(type))
-  const gone = before.filter(({ type }) => isKubeletCondition(type) && !own.some(each => each.type === type))
+  const own = after.filter(isKubeletCondition)
+  const gone = before.filter(each => isKubeletCondition(each) && !own.some(({ type }) => each.type === type))
   return [
     ...own
       .filter(condition => !equalJson(conditionOf(before, condition.type), condition))

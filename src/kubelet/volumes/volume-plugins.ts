@@ -42,6 +42,23 @@ const ofPods: Plugins = {
 }
 const ofPersistentVolumes: Plugins = { csi, hostPath, local }
 
+const names: ReadonlyMap<VolumePlugin, string> = new Map([
+  [configMap, 'kubernetes.io/configmap'],
+  [csi, 'kubernetes.io/csi'],
+  [downwardApi, 'kubernetes.io/downward-api'],
+  [emptyDir, 'kubernetes.io/empty-dir'],
+  [hostPath, 'kubernetes.io/host-path'],
+  [image, 'kubernetes.io/image'],
+  [local, 'kubernetes.io/local-volume'],
+  [projected, 'kubernetes.io/projected'],
+  [secret, 'kubernetes.io/secret'],
+])
+
+/** The name in metrics. */
+export function pluginName(plugin: VolumePlugin | undefined): string {
+  return (plugin && names.get(plugin)) ?? 'N/A'
+}
+
 /** A volume without a source is an emptyDir. */
 export function pluginOfVolume(volume: Volume): VolumePlugin {
   const field = Object.keys(volume).find(key => key !== 'name')

@@ -51,6 +51,7 @@ function claimOf(pod: KubeletPod, volume: Volume): VolumeUsage['claim'] {
   return ephemeral && { namespace, name: ephemeralClaimName(pod, name) }
 }
 
-function isEphemeral({ emptyDir, configMap, gitRepo }: Volume): boolean {
+/** On the node's disk and removed with the pod. */
+export function isEphemeral({ emptyDir, configMap, gitRepo }: Volume): boolean {
   return configMap !== undefined || gitRepo !== undefined || (emptyDir !== undefined && !emptyDir.medium)
 }

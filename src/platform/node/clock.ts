@@ -1,7 +1,8 @@
+import { offAbort, onAbort } from '#/base/abort.ts'
 import type { Clock, Timer } from '../platform.ts'
 import { turn } from './turn.ts'
 
-export function nodeClock(): Clock {
+export function nodeClock(beginWork: Clock['beginWork'] = () => undefined): Clock {
   const wall = wallClock()
   return {
     now: wall,
@@ -9,6 +10,7 @@ export function nodeClock(): Clock {
     setTimer,
     sleep,
     turn,
+    beginWork,
   }
 }
 
@@ -58,9 +60,9 @@ function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
       reject(signal?.reason)
     }
     const timer = setTimer(delayMs, () => {
-      signal?.removeEventListener('abort', abort)
+      if (signal) offAbort(signal, abort)
       resolve()
     })
-    signal?.addEventListener('abort', abort, { once: true })
+    if (signal) onAbort(signal, abort)
   })
 }

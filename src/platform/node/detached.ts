@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { open } from 'node:fs/promises'
 import type { ProcessExit } from '../platform.ts'
 import { outputFileVariable } from './bounded-output.ts'
+import { programCommand } from './machine.ts'
+import { findSupervisor } from './supervisor.ts'
 
 /** A process that outlives this one. */
 export interface DetachedProcess {
@@ -11,14 +13,18 @@ export interface DetachedProcess {
   readonly exited: Promise<ProcessExit>
 }
 
-/** Starts this program again, with other parameters; its output is appended to a file, which its log keeps bounded. */
+/**
+ * Starts this program again, with other parameters, and with a supervisor if this process has one. Its output is
+ * appended to a file, which its log keeps bounded.
+ */
 export async function startDetached(
   parameters: readonly string[],
   outputPath: string,
 ): Promise<DetachedProcess> {
   await using output = await open(outputPath, 'a', 0o600)
-  const program = [...process.execArgv, process.argv[1] ?? '', ...parameters]
-  const child = spawn(process.execPath, program, {
+  const { launcher } = findSupervisor() ?? {}
+  const [program = '', ...rest] = launcher === undefined ? programCommand() : [launcher]
+  const child = spawn(program, [...rest, ...parameters], {
     detached: true,
     stdio: ['ignore', output.fd, output.fd],
     env: { ...process.env, [outputFileVariable]: outputPath },

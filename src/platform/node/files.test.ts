@@ -102,6 +102,15 @@ test('makeFolder creates parents and is idempotent', async () => {
   assert.equal(status.mode, 0o711)
 })
 
+test('makeFolder fails below a file, and where nothing can be created', async () => {
+  await using temporary = await temporaryFolder()
+  const file = join(temporary.path, 'file')
+  await files.write(file, 'x')
+  await assert.rejects(files.makeFolder(file), { code: 'EEXIST' })
+  await assert.rejects(files.makeFolder(join(file, 'a', 'b')), { code: 'ENOTDIR' })
+  if (process.platform === 'linux') await assert.rejects(files.makeFolder('/proc/a/b/c'), { code: 'ENOENT' })
+})
+
 test('stat of a missing file is undefined, other operations fail with ENOENT', async () => {
   await using temporary = await temporaryFolder()
   const folder = temporary.path

@@ -1,21 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
-import {
-  chmod,
-  link,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  type FileHandle,
-} from 'node:fs/promises'
+import { chmod, link, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { AppendFile, Files, FileStatus, ReadFile } from '../platform.ts'
 import { NodeFileWriter } from './file-writer.ts'
+import { makeFolders } from './make-folders.ts'
 import { withPath } from './with-path.ts'
 
 export function nodeFiles(): Files {
@@ -184,7 +174,7 @@ async function remove(path: string): Promise<void> {
 }
 
 async function makeFolder(path: string, options: ModeOption = {}): Promise<void> {
-  const topmostMade = await mkdir(path, { recursive: true, mode: options.mode })
+  const topmostMade = await makeFolders(path, options.mode)
   if (topmostMade === undefined) return
   if (options.mode !== undefined) await chmod(path, options.mode)
   for (let made = path; made.length >= topmostMade.length; made = dirname(made))

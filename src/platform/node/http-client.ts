@@ -30,7 +30,8 @@ class NodeHttpClient implements HttpClient {
   readonly #options: HttpClientOptions
   readonly #origin: URL
   readonly #pool: SessionPool
-  readonly #agent: HttpAgent
+  /** Created for the first HTTP/1.1 request, which fails if certificates cannot be parsed. */
+  #agent: HttpAgent | undefined
   /** Protocol of the server; negotiated once, and again after a failure. */
   #protocol: Promise<'http2' | 'http1'> | undefined
 
@@ -38,11 +39,6 @@ class NodeHttpClient implements HttpClient {
     this.#options = options
     this.#origin = new URL(options.origin)
     this.#pool = new SessionPool(options)
-    const agentOptions = { keepAlive: true, maxSockets: http1ConnectionsMax, scheduling: 'lifo' } as const
-    this.#agent =
-      this.#origin.protocol === 'http:'
-        ? new http.Agent(agentOptions)
-        : new HttpsAgent({ ...agentOptions, ...tlsOptions(options) })
   }
 
   async request(request: HttpClientRequest): Promise<HttpClientResponse> {
@@ -64,18 +60,21 @@ class NodeHttpClient implements HttpClient {
 
   close(): void {
     this.#pool.close()
+    if (this.#agent === undefined) return
     this.#agent.maxFreeSockets = 0
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#pool.destroy()
-    this.#agent.destroy()
+    this.#agent?.destroy()
   }
 
   async #try(request: HttpClientRequest): Promise<HttpClientResponse> {
-    if ((await this.#speaks(request.signal)) === 'http1')
+    if ((await this.#speaks(request.signal)) === 'http1') {
+      this.#agent ??= agentOf(this.#options)
       return requestHttp1(this.#options, this.#agent, request)
+    }
     const lease = await this.#pool.acquire(request.signal)
     return requestHttp2(this.#origin, lease, request)
   }
@@ -104,6 +103,13 @@ class NodeHttpClient implements HttpClient {
     socket.destroy()
     return 'http1'
   }
+}
+
+function agentOf(options: HttpClientOptions): HttpAgent {
+  const common = { keepAlive: true, maxSockets: http1ConnectionsMax, scheduling: 'lifo' } as const
+  return options.origin.startsWith('http:')
+    ? new http.Agent(common)
+    : new HttpsAgent({ ...common, ...tlsOptions(options) })
 }
 
 function isRepeatable({ body }: HttpClientRequest): boolean {

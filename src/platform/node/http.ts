@@ -21,9 +21,10 @@ import {
 } from '../http.ts'
 import { ConnectionPool } from '#/base/connection-pool.ts'
 import { http } from './builtin-http.ts'
-import { checkClientCertificate } from './http/client-certificate.ts'
+import { ClientCertificates } from './http/client-certificates.ts'
 import { Connection, type Transport } from './http/connection.ts'
 import { ignoringErrors } from './http/exchange.ts'
+import { HandshakeQueue } from './http/handshake-queue.ts'
 import { Http1Exchange } from './http/http1-exchange.ts'
 import { Http2Exchange } from './http/http2-exchange.ts'
 
@@ -45,7 +46,10 @@ class NodeHttpServer implements HttpServer {
   readonly #sockets = new Map<string, Socket>()
   /** The sockets with an unfinished TLS handshake. */
   readonly #handshakes = new Set<Socket>()
+  /** Those of them from which nothing has arrived, with the time of their arrival; oldest first. */
+  readonly #silent = new Map<Socket, number>()
   readonly #connections = new Set<Connection>()
+  readonly #certificates = new ClientCertificates()
   /** By HTTP/2 session, HTTP/1.1 socket or TCP socket. */
   readonly #byOrigin = new WeakMap<object, Connection>()
   #clientCa: string
@@ -116,15 +120,28 @@ class NodeHttpServer implements HttpServer {
   #sweep(): void {
     const nowMs = performance.now()
     for (const connection of this.#connections) connection.sweep(nowMs)
+    for (const [socket, sinceMs] of this.#silent) {
+      if (nowMs - sinceMs < this.#limits.headerTimeoutMs) break
+      this.#onRejected('tls')
+      socket.destroy()
+    }
   }
 
   #attend(server: Http2SecureServer): void {
-    // The listeners of Node start TLS, which a refused connection must not cost.
+    // The listeners of Node start TLS, which is expensive: refused and silent connections must not cost it.
     const startTls = server.listeners('connection') as ((socket: Socket) => void)[]
+    const handshakes = new HandshakeQueue(socket => {
+      for (const start of startTls) start.call(server, socket)
+    })
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
       if (!this.#isAccepted(socket)) return
-      for (const start of startTls) start.call(server, socket)
+      socket.once('readable', () => {
+        this.#silent.delete(socket)
+        // Nothing to read means that the client has closed the connection.
+        if (socket.readableLength === 0) socket.destroy()
+        else handshakes.add(socket)
+      })
     })
     server.on('secureConnection', (socket: TLSSocket) => {
       this.#handshakes.delete(this.#sockets.get(originOf(socket))!)
@@ -155,8 +172,9 @@ class NodeHttpServer implements HttpServer {
         incoming: stream,
         outgoing: stream,
       })
-      // The limit in SETTINGS applies only after the client has acknowledged it.
-      if (sizeOf(rawHeaders) <= this.#limits.headerBytesMax) return this.#onExchange(exchange)
+      const { headerBytesMax, headersMax } = this.#limits
+      const isWithin = sizeOf(rawHeaders) <= headerBytesMax && rawHeaders.length / 2 <= headersMax
+      if (isWithin) return this.#onExchange(exchange)
       this.#onRejected('headers')
       exchange.respond(431, {})
       exchange.end()
@@ -168,7 +186,9 @@ class NodeHttpServer implements HttpServer {
     const origin = originOf(socket)
     this.#sockets.set(origin, ignoringErrors(socket))
     this.#handshakes.add(socket)
+    this.#silent.set(socket, performance.now())
     socket.once('close', () => {
+      this.#silent.delete(socket)
       if (this.#sockets.get(origin) === socket) this.#sockets.delete(origin)
       this.#handshakes.delete(socket)
       this.#pending.delete(socket)
@@ -251,7 +271,7 @@ class NodeHttpServer implements HttpServer {
     const tcpSocket = this.#sockets.get(originOf(socket))
     const connection = new Connection({
       address: socket.remoteAddress ?? '',
-      ...checkClientCertificate(socket),
+      ...this.#certificates.check(socket),
       limits: this.#limits,
       transport,
       onRejected: this.#onRejected,
@@ -313,6 +333,9 @@ const streamWindowBytes = 256 * 1024
  */
 const sessionMemoryMax = 128
 
+/** Node resets a stream with larger headers; smaller ones that exceed the limits are answered with 431. */
+const headerLeniency = 2
+
 function protocolOptions(limits: HttpLimits) {
   return {
     allowHTTP1: true,
@@ -324,9 +347,9 @@ function protocolOptions(limits: HttpLimits) {
     settings: {
       maxConcurrentStreams: limits.streamsMax,
       initialWindowSize: streamWindowBytes,
-      maxHeaderListSize: limits.headerBytesMax,
+      maxHeaderListSize: limits.headerBytesMax * headerLeniency,
     },
-    maxHeaderListPairs: limits.headersMax,
+    maxHeaderListPairs: limits.headersMax * headerLeniency,
     maxSessionMemory: sessionMemoryMax,
     streamResetBurst: limits.resetsBurst,
     streamResetRate: limits.resetsPerSecond,

@@ -5,6 +5,8 @@ import { mkdtemp } from 'node:fs/promises'
 import { constants, homedir, hostname, networkInterfaces, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ProcessUsage } from '../process-usage.ts'
+import { eventLoopBlocks } from './event-loop-watchdog.ts'
+import { processDetails } from './process-details.ts'
 
 /** Home folder of the user that runs the program. */
 export function homeFolder(): string {
@@ -54,12 +56,15 @@ export function processId(): number {
 export function processUsage(): ProcessUsage {
   const { user, system } = process.cpuUsage()
   const { rss, heapUsed } = process.memoryUsage()
+  const details = processDetails()
   return {
     cpuSeconds: (user + system) / 1e6,
     residentBytes: rss,
     heapBytes: heapUsed,
     startedMs: performance.timeOrigin,
     openFiles: countOpenFiles(),
+    ...(details && { details }),
+    eventLoopBlocks: eventLoopBlocks(),
   }
 }
 
@@ -73,19 +78,26 @@ function countOpenFiles(): number | undefined {
 
 /**
  * Aborted on SIGTERM or SIGINT. The process exits at the deadline after the first signal, and immediately on
- * a second.
+ * a second. Signals that come together are one: ctrl-C reaches this process from the terminal and from its supervisor.
  */
 export function terminationSignal({ deadlineMs }: { readonly deadlineMs: number }): AbortSignal {
   const asked = new AbortController()
+  let askedMs = Infinity
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.on(name, () => {
-      if (asked.signal.aborted) endNow()
+      if (asked.signal.aborted) {
+        if (performance.now() - askedMs > togetherMs) endNow()
+        return
+      }
+      askedMs = performance.now()
       setTimeout(endNow, deadlineMs).unref()
       asked.abort(new Error(`received ${name}`))
     })
   }
   return asked.signal
 }
+
+const togetherMs = 200
 
 /**
  * `process.exit` waits for the threads of the file system calls, one of which may never return, e.g. on a network file

@@ -91,8 +91,11 @@ test(
     const source = new URL('./processes.ts', import.meta.url).href
     for (const end of ['process.exit()', 'process.kill(process.pid, "SIGKILL")']) {
       const script = `
+      const { readFileSync } = await import('node:fs')
       const { nodeProcesses } = await import('${source}')
       const child = await nodeProcesses().start(['sleep', '1000'])
+      // The launcher asks the kernel for the signal before it becomes the program.
+      while (readFileSync('/proc/' + child.pid + '/comm', 'utf8') !== 'sleep\\n') await null
       process.stdout.write(child.pid + '\\n', () => ${end})`
       const parent = spawn(process.execPath, ['--input-type=module', '-e', script])
       const pid = Number(await text(parent.stdout))

@@ -91,4 +91,7 @@ export class SimulatedClock implements Clock {
       this.#life.later(0, resolve)
     })
   }
+
+  /** Virtual time does not pass while work is done. */
+  beginWork(): void {}
 }

@@ -2,7 +2,9 @@ import { ApiError, isApiError } from '#/api/errors.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { TransportError } from '#/client/transport.ts'
 import type { Clock } from '#/platform/platform.ts'
-import type { BindWork, Unschedulable } from '../framework.ts'
+import type { BindWork, Plugin, Unschedulable } from '../framework.ts'
+import type { CycleMetrics, SchedulerMetrics } from '../metrics.ts'
+import { codeOf, type MeasuredPoint, type StatusCode } from './cycle-metrics.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { Profile } from '../profile.ts'
 
@@ -12,6 +14,8 @@ export interface Binding {
   readonly profile: Profile
   readonly work: BindWork
   readonly clock: Clock
+  readonly metrics: SchedulerMetrics
+  readonly cycleMetrics: CycleMetrics
 }
 
 /** Retry interval while the API server does not answer; the pod counts as bound meanwhile. */
@@ -30,9 +34,14 @@ export async function bindPod(binding: Binding): Promise<Unschedulable | undefin
       unreserve(binding)
       return status
     }
-    for (const plugin of preBind) await plugin.preBind(pod, node, work)
+    const preBindAll = async (): Promise<void> => {
+      for (const plugin of preBind) {
+        await measured(binding, { point: 'PreBind', plugin }, () => plugin.preBind(pod, node, work))
+      }
+    }
+    await measured(binding, { point: 'PreBind' }, preBindAll)
     try {
-      await bind(binding)
+      await measured(binding, { point: 'Bind' }, () => bind(binding))
     } catch (error) {
       if (!mayHaveSucceeded(error) || !(await isBound(binding))) throw error
     }
@@ -40,8 +49,31 @@ export async function bindPod(binding: Binding): Promise<Unschedulable | undefin
     unreserve(binding)
     throw error
   }
+  const startMs = binding.cycleMetrics.nowMs()
   for (const plugin of postBind) plugin.postBind(pod, node)
+  binding.cycleMetrics.extensionPoint('PostBind', 'Success', binding.cycleMetrics.nowMs() - startMs)
   return undefined
+}
+
+/** Measures an extension point, or one plugin of it. */
+async function measured(
+  { cycleMetrics }: Binding,
+  { point, plugin }: { readonly point: MeasuredPoint; readonly plugin?: Plugin },
+  run: () => Promise<void> | undefined,
+): Promise<void> {
+  const startMs = cycleMetrics.nowMs()
+  const end = (status: StatusCode): void => {
+    const durationMs = cycleMetrics.nowMs() - startMs
+    if (plugin === undefined) cycleMetrics.extensionPoint(point, status, durationMs)
+    else cycleMetrics.plugin(point, plugin, { status, durationMs })
+  }
+  try {
+    await run()
+    end('Success')
+  } catch (error) {
+    end('Error')
+    throw error
+  }
 }
 
 /**
@@ -70,19 +102,42 @@ async function isBound({ pod: info, node, work: { client, signal }, clock }: Bin
   }
 }
 
-function reserve({ pod, node, profile, work }: Binding): Unschedulable | undefined {
+function reserve(binding: Binding): Unschedulable | undefined {
+  const { cycleMetrics } = binding
+  const startMs = cycleMetrics.nowMs()
+  const status = runReservePlugins(binding)
+  cycleMetrics.extensionPoint('Reserve', codeOf(status), cycleMetrics.nowMs() - startMs)
+  return status
+}
+
+function runReservePlugins({ pod, node, profile, work, cycleMetrics }: Binding): Unschedulable | undefined {
   for (const plugin of profile.binding.reserve) {
+    const startMs = cycleMetrics.nowMs()
     const status = plugin.reserve(pod, node, work.cycleState)
+    const durationMs = cycleMetrics.nowMs() - startMs
+    cycleMetrics.plugin('Reserve', plugin, { status: codeOf(status), durationMs })
     if (status !== undefined) return { ...status, plugin: plugin.name }
   }
   return undefined
 }
 
-function unreserve({ pod, node, profile, work }: Binding): void {
+function unreserve({ pod, node, profile, work, cycleMetrics }: Binding): void {
+  const startMs = cycleMetrics.nowMs()
   for (const plugin of profile.binding.unreserve) plugin.unreserve(pod, node, work.cycleState)
+  cycleMetrics.extensionPoint('Unreserve', 'Success', cycleMetrics.nowMs() - startMs)
 }
 
-async function permit({ pod, node, profile, work }: Binding): Promise<Unschedulable | undefined> {
+async function permit(binding: Binding): Promise<Unschedulable | undefined> {
+  const { metrics, cycleMetrics } = binding
+  const startMs = cycleMetrics.nowMs()
+  const status = await runPermitPlugins(binding)
+  cycleMetrics.extensionPoint('Permit', codeOf(status), cycleMetrics.nowMs() - startMs)
+  if (binding.profile.binding.permit.length > 0)
+    metrics.permitWaited(status === undefined ? 'Success' : 'Unschedulable', startMs)
+  return status
+}
+
+async function runPermitPlugins({ pod, node, profile, work }: Binding): Promise<Unschedulable | undefined> {
   const plugins = profile.binding.permit
   if (plugins.length === 0) return undefined
   const statuses = plugins.map(async plugin => {
@@ -92,11 +147,12 @@ async function permit({ pod, node, profile, work }: Binding): Promise<Unschedula
   return (await Promise.all(statuses)).find(status => status !== undefined)
 }
 
-async function bind({ pod, node, profile, work }: Binding): Promise<void> {
+async function bind(binding: Binding): Promise<void> {
+  const { pod, node, profile, work } = binding
   if (await profile.extenders.bind?.(pod, node)) return
   for (const plugin of profile.binding.bind) {
-    const binding = plugin.bind(pod, node, work)
-    if (binding !== undefined) return binding
+    const bound = plugin.bind(pod, node, work)
+    if (bound !== undefined) return measured(binding, { point: 'Bind', plugin }, () => bound)
   }
   throw new Error('all bind plugins skipped the pod')
 }

@@ -5,7 +5,8 @@ import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ClusterEvents } from '../cluster-events.ts'
 import { fitErrorMessage } from '../fit-error.ts'
-import type { CycleState, Unschedulable } from '../framework.ts'
+import type { CycleState, QueuedPodInfo, Unschedulable } from '../framework.ts'
+import type { CycleMetrics, SchedulerMetrics } from '../metrics.ts'
 import { assignedTo } from '../pod-assignment.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { Profile } from '../profile.ts'
@@ -24,6 +25,7 @@ export interface BindingCyclesOptions {
   readonly recorderOf: (profile: Profile) => EventRecorder
   /** True if another pod of that name exists by now, which must not be affected by the result of this one. */
   readonly isReplaced: (pod: PodInfo) => boolean
+  readonly metrics: SchedulerMetrics
 }
 
 /** The pod is assumed on the node. */
@@ -33,6 +35,10 @@ export interface BindingCycle {
   readonly profile: Profile
   readonly cycleState: CycleState
   readonly signal: AbortSignal
+  readonly queued: QueuedPodInfo
+  /** Monotonic time when the scheduling cycle began. */
+  readonly startMs: number
+  readonly cycleMetrics: CycleMetrics
 }
 
 /** Binding cycles run concurrently with the next scheduling cycles. */
@@ -45,25 +51,35 @@ export class BindingCycles {
 
   /** Binds the pod, or requeues it. */
   async run(cycle: BindingCycle): Promise<void> {
-    const { client, platform, queue, recorderOf } = this.#options
-    const { pod, node, profile, cycleState, signal } = cycle
+    const { client, platform, queue, recorderOf, metrics } = this.#options
+    const { pod, node, profile, cycleState, signal, cycleMetrics } = cycle
     let status: Unschedulable | undefined
     try {
       const work = { client, signal, cycleState }
-      status = await bindPod({ pod, node, profile, work, clock: platform.clock })
+      status = await bindPod({ pod, node, profile, work, clock: platform.clock, metrics, cycleMetrics })
     } catch (error) {
       return this.#failed(cycle, error)
     }
     if (status !== undefined) return this.#rejected(cycle, status)
     queue.delete(pod.key)
+    this.#measureSuccess(cycle)
     const message = `Successfully assigned ${pod.key} to ${node}`
     recorderOf(profile).record(pod.pod, { type: 'Normal', reason: 'Scheduled', message })
   }
 
+  #measureSuccess({ profile, queued, startMs }: BindingCycle): void {
+    const { metrics } = this.#options
+    const { attempts, initialAttemptMs = startMs, isFlushed } = queued
+    metrics.attempted('scheduled', profile.schedulerName, startMs)
+    metrics.podScheduled(attempts, initialAttemptMs)
+    if (isFlushed) metrics.podsScheduledAfterFlush.add()
+  }
+
   #rejected(cycle: BindingCycle, status: Unschedulable): void {
-    const { queue, failures, isReplaced } = this.#options
-    const { pod, node } = cycle
+    const { queue, failures, isReplaced, metrics } = this.#options
+    const { pod, node, profile, startMs } = cycle
     this.#forget(cycle)
+    metrics.attempted('unschedulable', profile.schedulerName, startMs)
     if (isReplaced(pod)) return
     queue.addUnschedulable(pod.key, new Set(status.plugin === undefined ? [] : [status.plugin]))
     const message = fitErrorMessage(1, new Map([[node, status]]))
@@ -71,9 +87,10 @@ export class BindingCycles {
   }
 
   #failed(cycle: BindingCycle, error: unknown): void {
-    const { platform, queue, failures, isReplaced } = this.#options
-    const { pod, node, signal } = cycle
+    const { platform, queue, failures, isReplaced, metrics } = this.#options
+    const { pod, node, signal, profile, startMs } = cycle
     this.#forget(cycle)
+    if (!signal.aborted) metrics.attempted('error', profile.schedulerName, startMs)
     if (isReplaced(pod)) return
     if (isApiError(error, 'NotFound') || signal.aborted) return queue.delete(pod.key)
     queue.addUnschedulable(pod.key, new Set())

@@ -1,4 +1,3 @@
-import { LruMap } from '#/base/lru-map.ts'
 import type { ScheduleResult, FilterResult } from '../schedule-pod.ts'
 import type { PodInfo } from '../pod-info.ts'
 
@@ -13,6 +12,7 @@ export interface PodDecision {
   /** Number of nodes in the cluster, and of those examined. */
   readonly nodes: number
   readonly evaluatedNodes: number
+  /** By name of the node. */
   readonly rejected: readonly {
     readonly node: string
     readonly plugin: string
@@ -26,8 +26,11 @@ export interface PodDecision {
   }[]
 }
 
-/** Maximum number of cached decisions, and of nodes in each. */
+/** Maximum number of cached decisions, and of feasible nodes in all of them; the oldest are evicted. */
 const decisionsMax = 1_000
+const feasibleMax = 50_000
+
+/** Maximum number of nodes in the description of a decision. */
 const nodesMax = 5_000
 
 interface Kept {
@@ -54,19 +57,34 @@ interface FailedDecision {
 
 /** Caches the raw results; they are formatted on request. */
 export class Decisions {
-  readonly #kept = new LruMap<string, Kept>(decisionsMax)
+  /** Oldest first. */
+  readonly #kept = new Map<string, Kept>()
+  #feasible = 0
 
   scheduled(pod: PodInfo, { filtered, chosen, atMs }: ScheduledDecision): void {
     const message = `Successfully assigned ${pod.key} to ${chosen.node}`
-    this.#kept.set(pod.key, { ...light(pod, filtered), chosen, message, atMs })
+    this.#keep(pod.key, { ...light(pod, filtered), chosen, message, atMs })
   }
 
   failed(pod: PodInfo, { filtered, message, atMs }: FailedDecision): void {
-    this.#kept.set(pod.key, { ...light(pod, filtered), chosen: undefined, message, atMs })
+    this.#keep(pod.key, { ...light(pod, filtered), chosen: undefined, message, atMs })
   }
 
   delete(key: string): void {
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return
+    this.#feasible -= kept.filtered.feasible.length
     this.#kept.delete(key)
+  }
+
+  #keep(key: string, decision: Kept): void {
+    this.delete(key)
+    this.#kept.set(key, decision)
+    this.#feasible += decision.filtered.feasible.length
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= decisionsMax && (this.#feasible <= feasibleMax || oldest === key)) return
+      this.delete(oldest)
+    }
   }
 
   get(key: string): PodDecision | undefined {
@@ -85,7 +103,8 @@ export class Decisions {
         .slice(0, nodesMax)
         .map(([node, { plugin = '', reason, more = [] }]) => {
           return { node, plugin, reasons: [reason, ...more] }
-        }),
+        })
+        .toSorted((left, right) => (left.node < right.node ? -1 : 1)),
       scored: scoresOf(filtered, chosen),
     }
   }

@@ -4,6 +4,7 @@ import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { PreemptionWork, Unschedulable } from '../framework.ts'
+import type { SchedulerMetrics } from '../metrics.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { SchedulingQueue } from '../queue.ts'
 
@@ -11,6 +12,7 @@ export interface PreemptionsOptions {
   readonly platform: Platform
   readonly client: Client
   readonly queue: SchedulingQueue
+  readonly metrics: SchedulerMetrics
 }
 
 export interface Preemption {
@@ -38,17 +40,20 @@ export class Preemptions {
   }
 
   async run({ pod: { uid, key }, preempt, recorder, signal }: Preemption): Promise<void> {
-    const { platform, client, queue } = this.#options
+    const { platform, client, queue, metrics } = this.#options
+    const startMs = platform.clock.monotonicMs()
     this.#inProgress.add(uid)
     try {
       await preempt({ client, signal, record: (about, event) => recorder.record(about, event) })
     } catch (error) {
       this.#inProgress.delete(uid)
+      metrics.preempted('error', startMs)
       if (signal.aborted) return
       platform.log.warn('Error occurred during async preemption', { pod: key, error })
       return queue.activate(key)
     }
     this.#inProgress.delete(uid)
+    metrics.preempted('success', startMs)
     queue.recheckPreEnqueue(key)
   }
 }

@@ -14,7 +14,7 @@ import { DisruptionBudgets } from './default-preemption/budgets.ts'
 import { prepareCandidate, isPreempted } from './default-preemption/prepare-candidate.ts'
 import { findCandidates, selectCandidate } from './default-preemption/find-candidates.ts'
 
-export const defaultPreemption: PluginFactory = ({ platform, informer }, args) => {
+export const defaultPreemption: PluginFactory = ({ platform, informer, metrics }, args) => {
   const { clock, random } = platform
   const wantedOf = readWanted(args)
   const budgets = informer(podDisruptionBudgets)
@@ -23,6 +23,7 @@ export const defaultPreemption: PluginFactory = ({ platform, informer }, args) =
     // The plugin never rejects a pod.
     eventsToRegister: [],
     postFilter: async (pod, diagnosis, processPreemption) => {
+      metrics.preemptionAttempts.add()
       const ineligible = whyNotEligible(pod, diagnosis)
       if (ineligible !== undefined) return { message: `preemption: ${ineligible}` }
       const { filters, nominated, snapshot } = diagnosis
@@ -52,7 +53,10 @@ export const defaultPreemption: PluginFactory = ({ platform, informer }, args) =
       const lowerPriorityNominatedPods = nominated(node).filter(({ priority }) => priority < pod.priority)
       return {
         node,
-        preempt: work => prepareCandidate({ pod, node, victims, lowerPriorityNominatedPods, nowMs }, work),
+        preempt: work => {
+          metrics.preemptionVictims.observe(victims.length)
+          return prepareCandidate({ pod, node, victims, lowerPriorityNominatedPods, nowMs }, work)
+        },
       }
     },
   }

@@ -1,6 +1,8 @@
+import { LruMap } from '#/base/lru-map.ts'
 import { duplicate, formatFieldErrors, invalid } from '#/api/field-error.ts'
 import { scoreMax, type PluginFactory } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
+import { NodeValues } from './node-values.ts'
 import { isScoredByDefault, amountOf } from './node-resources-fit/strategy.ts'
 
 const resourcesUsual = ['cpu', 'memory']
@@ -16,20 +18,27 @@ interface Asked {
  */
 export const nodeResourcesBalancedAllocation: PluginFactory = (_handle, args) => {
   const names = readResources(args)
+  const known = new LruMap<string, NodeValues>(requestsMax)
   return {
     name: 'NodeResourcesBalancedAllocation',
-    score: ({ requests }) => {
+    score: ({ requests }, snapshot) => {
       const all = names.map(name => ({ name, amount: amountOf(requests, name) }))
       if (all.every(({ amount }) => amount === 0)) return undefined
       const asked = all.filter(({ name, amount }) => amount > 0 || isScoredByDefault(name))
-      return {
-        score: node => {
-          const change = balance(node, asked, 1) - balance(node, asked, 0)
-          return scoreMax / 2 + Math.trunc((scoreMax / 2 + change) / 2)
-        },
-      }
+      const key = asked.map(({ name, amount }) => `${name}=${amount}`).join()
+      const values = known.get(key) ?? new NodeValues(node => balanceScore(node, asked))
+      known.set(key, values)
+      return { score: values.at(snapshot) }
     },
   }
+}
+
+/** Maximum number of different requests whose scores are cached; the least recently used are evicted. */
+const requestsMax = 64
+
+function balanceScore(node: NodeInfo, asked: readonly Asked[]): number {
+  const change = balance(node, asked, 1) - balance(node, asked, 0)
+  return scoreMax / 2 + Math.trunc((scoreMax / 2 + change) / 2)
 }
 
 /** Throws Error if they are invalid. */

@@ -1,3 +1,4 @@
+import { LruMap } from '#/base/lru-map.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
@@ -14,6 +15,8 @@ import {
 import type { NodeInfo } from '../node-info.ts'
 import { nodeInfoOf } from '../node-info.ts'
 import { podInfoOf } from '../pod-info.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { NodeValues } from './node-values.ts'
 import { readArgs, type NodeResourcesFitArgs } from './node-resources-fit/args.ts'
 import { strategyFor, amountOf } from './node-resources-fit/strategy.ts'
 
@@ -22,6 +25,7 @@ export const nodeResourcesFit: PluginFactory = (handle, args) => {
   const read = readArgs(args)
   const rules = { isIgnored: ignored(read), isByDevices: byDevices(handle) }
   const strategy = strategyFor(read.scoringStrategy ?? {})
+  const fitting = new LruMap<string, NodeValues>(requestsMax)
   return {
     name: 'NodeResourcesFit',
     eventsToRegister: [
@@ -38,10 +42,36 @@ export const nodeResourcesFit: PluginFactory = (handle, args) => {
         },
       }),
     ],
-    preFilter: ({ requests }) => fitStateOf(requests, rules),
-    score: (pod, _snapshot, infos) => strategy(pod, infos),
+    preFilter: ({ requests }, snapshot) => {
+      const state = fitStateOf(requests, rules)
+      return requests.scalarResources.size > 0 ? state : remembered(state, { requests, snapshot, fitting })
+    },
+    score: (pod, snapshot) => strategy(pod, snapshot),
   }
 }
+
+/** Pods of one Deployment have equal requests: nodes that have not changed since the last pod fit as they did. */
+function remembered(
+  { filter }: FilterState,
+  { requests, snapshot, fitting }: RememberedOptions,
+): FilterState {
+  const key = `${requests.cpu} ${requests.memory} ${requests.ephemeralStorage}`
+  const known = fitting.get(key)
+  const values = known ?? new NodeValues(info => (filter(info) === undefined ? 1 : 0))
+  if (known === undefined) fitting.set(key, values)
+  const fits = values.at(snapshot)
+  return { filter: info => (fits(info) === 1 ? undefined : filter(info)) }
+}
+
+interface RememberedOptions {
+  readonly requests: ResourceAmounts
+  readonly snapshot: Snapshot
+  /** By the requests: 1 for nodes with enough of everything. */
+  readonly fitting: LruMap<string, NodeValues>
+}
+
+/** Maximum number of different requests whose results are cached; the least recently used are evicted. */
+const requestsMax = 64
 
 function ignored({
   ignoredResources,

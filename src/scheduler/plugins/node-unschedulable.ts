@@ -22,8 +22,8 @@ export const nodeUnschedulable: PluginFactory = () => ({
       queueingHint: (pod, { after }) => after?.metadata.uid === pod.metadata.uid,
     }),
   ],
-  preFilter: ({ pod }) =>
-    isTolerated(pod)
+  preFilter: ({ pod }, { unschedulableNodes }) =>
+    unschedulableNodes === 0 || isTolerated(pod)
       ? undefined
       : { filter: ({ node }) => (node.spec?.unschedulable ? unschedulable : undefined) },
 })

@@ -1,9 +1,10 @@
 /**
- * Counts matching pods on each node and in each topology domain. The first count of a matcher examines one pod
- * of each label set; afterwards counts are updated incrementally between snapshots. Matchers are cached by key:
- * the pods of one Deployment use the same matchers.
+ * Counts matching pods on each node and in each topology domain. The first count of a matcher examines one pod of each
+ * label set with a required label; afterwards counts are updated incrementally between snapshots. Matchers are cached
+ * by key: the pods of one Deployment use the same matchers.
  */
 import { LruMap } from '#/base/lru-map.ts'
+import type { Selector } from '#/api/selectors/selector.ts'
 import type { PluginHandle } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import type { PodInfo } from '../pod-info.ts'
@@ -18,6 +19,8 @@ export interface PodMatcher {
   readonly key: string
   /** Must depend only on namespace, labels and whether the pod is being deleted. */
   readonly matches: (pod: PodInfo) => boolean
+  /** Selects at least all pods that match. */
+  readonly selector?: Selector | undefined
 }
 
 /** A predicate on nodes; equal keys mean equal predicates. */
@@ -71,11 +74,11 @@ export class PodCounts {
     return counts
   }
 
-  #nodeCounts({ key, matches }: PodMatcher): NodeCounts {
-    const known = this.#onNodes.get(key)
+  #nodeCounts(matcher: PodMatcher): NodeCounts {
+    const known = this.#onNodes.get(matcher.key)
     if (known !== undefined) return known
-    const made = new NodeCounts(this.#labelSets, matches)
-    this.#onNodes.set(key, made)
+    const made = new NodeCounts(this.#labelSets, matcher)
+    this.#onNodes.set(matcher.key, made)
     return made
   }
 }

@@ -23,7 +23,8 @@ export const taintToleration: PluginFactory = () => ({
       queueingHint: (pod, { after }) => after?.metadata.uid === pod.metadata.uid,
     }),
   ],
-  preFilter: ({ pod }) => {
+  preFilter: ({ pod }, { nodesWithTaints }) => {
+    if (nodesWithTaints === 0) return undefined
     const tolerations = pod.spec?.tolerations
     return {
       filter: ({ node }) => {
@@ -35,8 +36,9 @@ export const taintToleration: PluginFactory = () => ({
       },
     }
   },
-  score: ({ pod }, _snapshot, infos) => {
-    if (!infos.some(({ node }) => node.spec?.taints?.some(isPreferring))) return undefined
+  score: ({ pod }, { nodesWithTaints }, infos) => {
+    if (nodesWithTaints === 0 || !infos.some(({ node }) => node.spec?.taints?.some(isPreferring)))
+      return undefined
     const tolerations = (pod.spec?.tolerations ?? []).filter(
       ({ effect }) => !effect || effect === 'PreferNoSchedule',
     )

@@ -7,11 +7,13 @@ import { after, type TestContext } from 'node:test'
 import type { Affinity, Node, Pod, PodAffinityTerm } from '#/api/generated/core/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
 import type { LabelSelector } from '#/api/selectors/selector.ts'
+import { MetricsRegistry } from '#/base/metrics.ts'
 import { Informers } from '#/client/informers.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import { SchedulerCache } from '../scheduler-cache.ts'
 import { emptySnapshot } from '../snapshot.ts'
 import type { FilterState, Plugin, PluginHandle, Unschedulable } from '../framework.ts'
+import { SchedulerMetrics } from '../metrics.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf } from '../pod-info.ts'
 import { nodeOf, podOf, stored } from '../test-cluster.ts'
@@ -43,6 +45,7 @@ export async function startPluginWorld(): Promise<PluginWorld> {
       informer: resource => informers.of(resource),
       snapshot: () => emptySnapshot,
       recheckPreEnqueue: () => undefined,
+      metrics: new SchedulerMetrics(new MetricsRegistry(), platform.clock),
     },
   }
 }

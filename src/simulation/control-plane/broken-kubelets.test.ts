@@ -90,11 +90,14 @@ test('a kubelet that reports Running for a dead container is detected', async ()
 test('a kubelet that does not look at its pods after missed events is detected', async () => {
   const breakage: Breakage = runtime => ({
     containerEvents: async function* (signal) {
-      for await (const uid of runtime.containerEvents(signal)) if (uid !== undefined) yield uid
+      let count = 0
+      for await (const uid of runtime.containerEvents(signal)) {
+        // The runtime loses many events here: otherwise it rarely is the last one of a pod that gets lost.
+        if (uid !== undefined && ++count % 4 !== 0) yield uid
+      }
     },
   })
-  // A container rarely ends while events are lost, and even more rarely is that the last thing of a pod.
-  await check(breakage, /but its status shows|has no running sandbox/, 15)
+  await check(breakage, /but its status shows|has no running sandbox/)
 })
 
 test('a kubelet that ignores all events of its containers is detected', async () => {
@@ -107,8 +110,8 @@ test('a kubelet that ignores all events of its containers is detected', async ()
   await check(breakage, /but its status shows|has no running sandbox/)
 })
 
-/** Runs seeds from the given one with broken kubelets until a checker reports the expected violation. */
-async function check(breakage: Breakage, expected: RegExp, from = 0): Promise<void> {
+/** Runs seeds with broken kubelets until a checker reports the expected violation. */
+async function check(breakage: Breakage, expected: RegExp): Promise<void> {
   const seenRuntime = (runtime: ContainerRuntime): ContainerRuntime => {
     const replaced = breakage(runtime)
     return new Proxy(runtime, {
@@ -118,7 +121,7 @@ async function check(breakage: Breakage, expected: RegExp, from = 0): Promise<vo
       },
     })
   }
-  for (let seed = from; seed < from + seedsMax; seed++) {
+  for (let seed = 0; seed < seedsMax; seed++) {
     const { violations } = await simulateControlPlane(seed, { controllers: controllersOf(), seenRuntime })
     if (violations.some(violation => expected.test(violation))) return
   }

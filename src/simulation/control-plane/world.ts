@@ -1,3 +1,4 @@
+import { parseEncodedObject } from '#/api/encoded-object.ts'
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Endpoints, Namespace, Node, Pod, ResourceQuota, Service } from '#/api/generated/core/v1.ts'
@@ -75,7 +76,7 @@ export class World {
 
 /** The stored value has no resourceVersion: it is the revision of the write. */
 function parse(value: Uint8Array, revision: number): Stored {
-  const object = JSON.parse(Buffer.from(value).toString()) as Stored
+  const object = parseEncodedObject(value) as unknown as Stored
   return { ...object, metadata: { ...object.metadata, resourceVersion: `${revision}` } }
 }
 

@@ -1,3 +1,4 @@
+import { parseEncodedObject } from '#/api/encoded-object.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import type { Store, StoreEvent } from '#/store/store.ts'
 import { overcommittedBy, isOn } from './node-capacity.ts'
@@ -41,7 +42,7 @@ function take<T>(objects: Map<string, T>, event: StoreEvent): T | undefined {
     objects.delete(event.key)
     return undefined
   }
-  const object = JSON.parse(Buffer.from(event.value).toString()) as T
+  const object = parseEncodedObject(event.value) as T
   objects.set(event.key, object)
   return object
 }

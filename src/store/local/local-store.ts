@@ -3,7 +3,6 @@
  * journal is busy are appended together (group commit); a write becomes visible to readers and watchers only
  * after the journal has it.
  */
-import { Queue } from '#/base/queue.ts'
 import { Heap } from '#/base/heap.ts'
 import type { Clock, Platform, Timer } from '#/platform/platform.ts'
 import { Alarms } from '../alarms.ts'
@@ -25,6 +24,7 @@ import {
 import type { History } from './history.ts'
 import { JournalFullError, type Journal } from './journal.ts'
 import { toEntry, type ReadValue, type Version } from './version.ts'
+import { ValueCache } from './value-cache.ts'
 import { WatchHub } from './watch-hub.ts'
 
 export interface LocalStoreOptions {
@@ -47,6 +47,10 @@ export interface WriteSpace {
   recheck(sizeBytes: number): Promise<boolean>
   /** The journal had no space for a write that was admitted. */
   noteFull(): void
+  /** Called with versions that are in the history now. */
+  committed?(versions: readonly Version[]): void
+  /** Called with versions that are not in the history any more. */
+  discarded?(versions: readonly Version[]): void
 }
 
 export class LocalStore implements Store {
@@ -67,6 +71,8 @@ export class LocalStore implements Store {
   /** Settles when all accepted writes are committed. Never rejects. */
   #committing: Promise<void> | undefined
   #trimming: Promise<void> | undefined
+  /** Settles when all committed writes are acknowledged. Never rejects. */
+  #acknowledging: Promise<void> | undefined
   /** The compacted revision that is durable. */
   #recorded: number
   /** Serializes calls to the journal: compaction runs between two commits. */
@@ -81,10 +87,8 @@ export class LocalStore implements Store {
   /** Expired keys that could not be deleted. */
   readonly #overdue: Version[] = []
   #overdueTimer: Timer | undefined
-  /** Committed versions with values in memory, oldest first; `#cachedBytes` is the size of those values. */
-  readonly #cached = new Queue<Version>()
-  #cachedBytes = 0
-  readonly #cacheBytesMax: number
+  /** Undefined without a journal, from which other values are read. */
+  readonly #recentValues: ValueCache | undefined
 
   constructor(options: LocalStoreOptions) {
     this.#clock = options.platform.clock
@@ -92,7 +96,8 @@ export class LocalStore implements Store {
     this.#journal = options.journal
     this.#space = options.space
     this.alarms = options.alarms ?? new Alarms(options.platform)
-    this.#cacheBytesMax = options.cacheBytesMax ?? Infinity
+    const { cacheBytesMax: sizeBytesMax = Infinity } = options
+    if (options.journal) this.#recentValues = new ValueCache({ clock: this.#clock, sizeBytesMax })
     this.#lastRevision = options.history.revision
     this.#recorded = options.history.compacted
     this.#readValue = version => options.journal!.readValue(version)
@@ -157,6 +162,8 @@ export class LocalStore implements Store {
     this.#expiryTimer?.cancel()
     this.#overdueTimer?.cancel()
     await this.#committing
+    await this.#acknowledging
+    this.#recentValues?.[Symbol.dispose]()
     this.#failure ??= new StoreError('closed', 'the store was closed')
     this.#hub.close()
     await this.#trimming?.catch(() => undefined)
@@ -264,9 +271,26 @@ export class LocalStore implements Store {
         break
       }
       this.#commit(versions)
-      for (const { resolve, version } of writes) resolve({ written: true, revision: version.revision })
+      this.#acknowledging = this.#acknowledge(writes, this.#acknowledging)
     }
     this.#committing = undefined
+  }
+
+  /**
+   * In slices, while the next writes are appended: the acknowledgement of hundreds of concurrent requests continues all
+   * of them, which would block the event loop.
+   */
+  async #acknowledge(writes: readonly PendingWrite[], earlier: Promise<void> | undefined): Promise<void> {
+    await earlier
+    let turnedMs = this.#clock.monotonicMs()
+    for (const { resolve, version } of writes) {
+      resolve({ written: true, revision: version.revision })
+      // The request continues before the time is read.
+      await Promise.resolve()
+      if (this.#clock.monotonicMs() - turnedMs < acknowledgeMs) continue
+      await this.#clock.turn()
+      turnedMs = this.#clock.monotonicMs()
+    }
   }
 
   #commit(versions: readonly Version[]): void {
@@ -276,9 +300,10 @@ export class LocalStore implements Store {
       this.#pendingBytes -= sizeOf(version)
       if (version.expiresMs > 0) this.#expiries.push(version)
     }
+    this.#space?.committed?.(versions)
     this.#hub.publish(versions)
     this.#armExpiry()
-    if (this.#journal) this.#cache(versions)
+    this.#recentValues?.add(versions)
   }
 
   /**
@@ -307,20 +332,6 @@ export class LocalStore implements Store {
     this.#hub.close()
   }
 
-  #cache(versions: readonly Version[]): void {
-    for (const version of versions) {
-      if (version.value === undefined) continue
-      this.#cached.push(version)
-      this.#cachedBytes += version.value.length
-    }
-    while (this.#cachedBytes > this.#cacheBytesMax) {
-      for (const oldest of this.#cached.take(1)) {
-        this.#cachedBytes -= oldest.value!.length
-        oldest.value = undefined
-      }
-    }
-  }
-
   /** A version is freed only when the compaction that excludes it is durable. */
   async #trim(): Promise<void> {
     while (!this.#failure) {
@@ -329,6 +340,7 @@ export class LocalStore implements Store {
       const garbage = this.#history.trim(compacted, trimEventsMax)
       if (garbage === undefined) return
       this.#journal?.discard(garbage)
+      this.#space?.discarded?.(garbage)
       await this.#clock.turn()
     }
   }
@@ -397,6 +409,9 @@ function batchSize(batch: readonly PendingWrite[]): number {
 /** Bounds of one append, and so of the latency of disk operations. */
 const batchWritesMax = 1_000
 const batchBytesMax = 4 * 1024 * 1024
+
+/** Time after which acknowledgements yield to the event loop. */
+const acknowledgeMs = 4
 
 /** Maximum number of events freed in one step of compaction; writes are committed between steps. */
 const trimEventsMax = 250

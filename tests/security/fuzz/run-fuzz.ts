@@ -164,10 +164,18 @@ const smallBodies = [
 ]
 
 /**
- * Server errors that Kubernetes returns, too: 504 for a resourceVersion that is too large, and 500 for an
- * apply patch that does not match the schema.
+ * Server errors that Kubernetes returns, too: 504 for a resourceVersion that is too large, and 500 for one that is not
+ * a number, an apply patch that does not match the schema, an unknown directive in a patch, and an invalid Binding.
  */
-const theirs = /Too large resource version|"message":\s*"failed to create typed patch object /
+const theirs = new RegExp(
+  [
+    'Too large resource version',
+    '"message":\\s*"failed to create typed patch object ',
+    '"message":\\s*"unknown patch type: ',
+    '"message":\\s*"(?:resourceVersion: .*)?strconv\\.ParseUint: ',
+    '"message":\\s*"\\[?target\\.',
+  ].join('|'),
+)
 
 function bytesOf({ body }: ApiResponse): Buffer {
   return body?.type === 'value' ? Buffer.concat(body.bytes()) : Buffer.alloc(0)

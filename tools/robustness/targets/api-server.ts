@@ -31,6 +31,8 @@ export function apiServerProcess(options: ApiServerOptions): ServerProcess {
   return new ServerProcess({
     name,
     command: [...prefix, program, command, ...(command === 'up' ? ['--no-node'] : []), ...flags, ...more],
+    // The faults are those of the process that is started here.
+    environment: { K8TS_SUPERVISOR: 'off' },
     logFile: join(logFolder, `${name}.log`),
     isReady: async () => existsSync(kubeconfig) && isServing(kubeconfig),
   })

@@ -58,7 +58,7 @@ export class History {
   /** Replaces the given fields and keeps the rest. */
   update(manager: string, fields: JsonObject, settings: WriteSettings = {}): this {
     const updated = deepFreeze({ ...this.#type(), ...this.object, ...fields })
-    this.object = deepFreeze(trackUpdate({ ...this.#write(manager), ...settings, updated }))
+    this.object = deepFreeze(trackUpdate({ ...this.#write(manager), ...settings, updated })())
     assert.deepEqual(withoutOwners(this.object), withoutOwners(updated))
     this.#checkOwners()
     return this

@@ -40,10 +40,10 @@ export const admissionregistrationRules: GroupRules = {
 
 const webhookColumns: KindColumns<MutatingWebhookConfiguration | ValidatingWebhookConfiguration> = {
   columns: [nameColumn, integerColumn('Webhooks', 'Number of webhooks.'), ageColumn],
-  cells: (object: Unchecked<MutatingWebhookConfiguration | ValidatingWebhookConfiguration>, nowMs) => [
+  cells: (object: Unchecked<MutatingWebhookConfiguration | ValidatingWebhookConfiguration>) => [
     nameOf(object),
     object.webhooks?.length ?? 0,
-    ageOf(object, nowMs),
+    ageOf(object),
   ],
 }
 
@@ -56,21 +56,21 @@ const validatingPolicyColumns: KindColumns<ValidatingAdmissionPolicy> = {
     parameterKindColumn,
     ageColumn,
   ],
-  cells: (policy: Unchecked<ValidatingAdmissionPolicy>, nowMs) => [
+  cells: (policy: Unchecked<ValidatingAdmissionPolicy>) => [
     nameOf(policy),
     policy.spec?.validations?.length ?? 0,
     parameterKindText(policy.spec?.paramKind),
-    ageOf(policy, nowMs),
+    ageOf(policy),
   ],
 }
 
 const mutatingPolicyColumns: KindColumns<MutatingAdmissionPolicy> = {
   columns: [nameColumn, integerColumn('Mutations', 'Number of mutations.'), parameterKindColumn, ageColumn],
-  cells: (policy: Unchecked<MutatingAdmissionPolicy>, nowMs) => [
+  cells: (policy: Unchecked<MutatingAdmissionPolicy>) => [
     nameOf(policy),
     policy.spec?.mutations?.length ?? 0,
     parameterKindText(policy.spec?.paramKind),
-    ageOf(policy, nowMs),
+    ageOf(policy),
   ],
 }
 
@@ -83,11 +83,11 @@ const policyBindingColumns: KindColumns<PolicyBinding> = {
     textColumn('ParamRef', 'Reference to the parameters.'),
     ageColumn,
   ],
-  cells: (binding: Unchecked<PolicyBinding>, nowMs) => [
+  cells: (binding: Unchecked<PolicyBinding>) => [
     nameOf(binding),
     binding.spec?.policyName ?? '',
     parametersText(binding.spec?.paramRef),
-    ageOf(binding, nowMs),
+    ageOf(binding),
   ],
 }
 

@@ -1,4 +1,5 @@
 /** Validation of `matchResources` of policies and bindings. */
+import { enumValues } from '../../definitions.ts'
 import { required, type FieldError } from '../../field-error.ts'
 import type { MatchResources } from '../../generated/admissionregistration/v1.ts'
 import type { LabelSelector } from '../../selectors/selector.ts'
@@ -7,7 +8,7 @@ import { validateSelector } from '../validation/selectors.ts'
 import { mapCopyOnWrite, withField, withMissing } from '../../copy-on-write.ts'
 import { validateNamedRule, withScope } from './resource-rules.ts'
 
-export const matchPolicies: readonly string[] = ['Equivalent', 'Exact']
+export const matchPolicies = enumValues('admissionregistration.MatchPolicyType')
 
 export function withMatchDefaults(match: MatchResources): MatchResources {
   const filled = withMissing(match, { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} })

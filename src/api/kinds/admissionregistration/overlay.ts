@@ -23,9 +23,43 @@ export const admissionregistrationOverlay: Overlay = {
     'ValidatingWebhook.matchConditions': merged('name'),
     'ValidatingWebhookConfiguration.webhooks': merged('name'),
   },
+  enums: {
+    FailurePolicyType: ['Fail', 'Ignore'],
+    MatchPolicyType: ['Equivalent', 'Exact'],
+    OperationType: ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'],
+    ParameterNotFoundActionType: ['Allow', 'Deny'],
+    PatchType: ['ApplyConfiguration', 'JSONPatch'],
+    ReinvocationPolicyType: ['IfNeeded', 'Never'],
+    ScopeType: ['*', 'Cluster', 'Namespaced'],
+    SideEffectClass: ['None', 'NoneOnDryRun', 'Some', 'Unknown'],
+    ValidationAction: ['Audit', 'Deny', 'Warn'],
+  },
+  enumFields: {
+    'MutatingAdmissionPolicySpec.reinvocationPolicy': 'ReinvocationPolicyType',
+    'MutatingWebhook.failurePolicy': 'FailurePolicyType',
+    'MutatingWebhook.matchPolicy': 'MatchPolicyType',
+    'MutatingWebhook.reinvocationPolicy': 'ReinvocationPolicyType',
+    'MutatingWebhook.sideEffects': 'SideEffectClass',
+    'Mutation.patchType': 'PatchType',
+    'NamedRuleWithOperations.operations': 'OperationType',
+    'NamedRuleWithOperations.scope': 'ScopeType',
+    'RuleWithOperations.operations': 'OperationType',
+    'RuleWithOperations.scope': 'ScopeType',
+    'ValidatingAdmissionPolicyBindingSpec.validationActions': 'ValidationAction',
+    'ValidatingAdmissionPolicySpec.failurePolicy': 'FailurePolicyType',
+    'ValidatingWebhook.failurePolicy': 'FailurePolicyType',
+    'ValidatingWebhook.matchPolicy': 'MatchPolicyType',
+    'ValidatingWebhook.sideEffects': 'SideEffectClass',
+    'v1/MatchResources.matchPolicy': 'MatchPolicyType',
+    'v1/MutatingAdmissionPolicySpec.failurePolicy': 'FailurePolicyType',
+    'v1alpha1/MatchResources.matchPolicy': 'MatchPolicyType',
+    'v1alpha1/MutatingAdmissionPolicySpec.failurePolicy': 'FailurePolicyType',
+    'v1alpha1/ParamRef.parameterNotFoundAction': 'ParameterNotFoundActionType',
+  },
+  spacedSentences: ['NamedRuleWithOperations.resourceNames'],
   resources: {
-    mutatingadmissionpolicies: extension,
-    mutatingadmissionpolicybindings: extension,
+    mutatingadmissionpolicies: { ...extension, hashedVersion: 'v1beta1' },
+    mutatingadmissionpolicybindings: { ...extension, hashedVersion: 'v1beta1' },
     mutatingwebhookconfigurations: extension,
     validatingadmissionpolicies: extension,
     validatingadmissionpolicybindings: extension,
@@ -60,7 +94,7 @@ TypeChecking: expressionWarnings
 ValidatingAdmissionPolicy: metadata spec status
 ValidatingAdmissionPolicyBinding: metadata spec
 ValidatingAdmissionPolicyBindingList: metadata items
-ValidatingAdmissionPolicyBindingSpec: policyName paramRef? matchResources? validationActions
+ValidatingAdmissionPolicyBindingSpec: policyName- paramRef? matchResources? validationActions-
 ValidatingAdmissionPolicyList: metadata items
 ValidatingAdmissionPolicySpec: paramKind? matchConstraints? validations failurePolicy? auditAnnotations
   matchConditions variables

@@ -1,4 +1,5 @@
 /** Rules of ValidatingAdmissionPolicyBinding and MutatingAdmissionPolicyBinding. */
+import { enumValues } from '../../definitions.ts'
 import {
   duplicate,
   forbiddenField,
@@ -34,6 +35,7 @@ const shared = {
 } as const
 
 export const validatingAdmissionPolicyBindingRules: KindRules<ValidatingAdmissionPolicyBinding> = {
+  allowsUnqualifiedFinalizers: true,
   ...shared,
   withDefaults: binding => withField(binding, 'spec', withMatch),
   validate: validateValidatingBinding,
@@ -41,6 +43,7 @@ export const validatingAdmissionPolicyBindingRules: KindRules<ValidatingAdmissio
 }
 
 export const mutatingAdmissionPolicyBindingRules: KindRules<MutatingAdmissionPolicyBinding> = {
+  allowsUnqualifiedFinalizers: true,
   ...shared,
   withDefaults: binding => withField(binding, 'spec', withMatch),
   validate: validateMutatingBinding,
@@ -50,7 +53,7 @@ export const mutatingAdmissionPolicyBindingRules: KindRules<MutatingAdmissionPol
 /** The fields common to both kinds of bindings. */
 type BindingSpec = MutatingAdmissionPolicyBindingSpec
 
-const actions = ['Audit', 'Deny', 'Warn']
+const actions = enumValues('admissionregistration.ValidationAction')
 
 function withMatch<T extends BindingSpec>(spec: T): T {
   return withField<BindingSpec, 'matchResources'>(spec, 'matchResources', withMatchDefaults) as T

@@ -2,6 +2,7 @@
  * Validation of rules with operations, groups, versions and resources. `*` matches all and must be the only
  * entry.
  */
+import { enumValues } from '../../definitions.ts'
 import {
   duplicate,
   invalid,
@@ -44,7 +45,7 @@ export function validateRule(field: string, rule: RuleWithOperations): FieldErro
     ...validateList(`${field}.apiVersions`, apiVersions, 'API versions'),
     ...validateNoneEmpty(`${field}.apiVersions`, apiVersions),
     ...validateResources(`${field}.resources`, resources),
-    ...validateOptionalChoice(`${field}.scope`, scope, ['*', 'Cluster', 'Namespaced']),
+    ...validateOptionalChoice(`${field}.scope`, scope, enumValues('admissionregistration.ScopeType')),
   ]
 }
 
@@ -61,7 +62,7 @@ export function validateMutatingOperations(
   )
 }
 
-const knownOperations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE']
+const knownOperations = enumValues('admissionregistration.OperationType')
 
 function validateList(field: string, list: readonly string[], what: string): FieldError[] {
   if (list.length <= 1 || !list.includes('*')) return validatePresent(field, list)

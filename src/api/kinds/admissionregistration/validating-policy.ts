@@ -15,6 +15,7 @@ import { validatePolicy, withPolicyDefaults } from './policy.ts'
 import { warningsForReservedName } from './reserved-name.ts'
 
 export const validatingAdmissionPolicyRules: KindRules<ValidatingAdmissionPolicy> = {
+  allowsUnqualifiedFinalizers: true,
   tracksGeneration: true,
   allowUnconditionalUpdate: false,
   withDefaults: withSpecDefaults,

@@ -2,6 +2,7 @@
  * Rules of ValidatingWebhookConfiguration and MutatingWebhookConfiguration; the latter also has
  * `reinvocationPolicy`.
  */
+import { enumValues } from '../../definitions.ts'
 import { duplicate, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   MutatingWebhook,
@@ -34,6 +35,7 @@ const shared = {
 } as const
 
 export const validatingWebhookConfigurationRules: KindRules<ValidatingWebhookConfiguration> = {
+  allowsUnqualifiedFinalizers: true,
   ...shared,
   withDefaults: configuration =>
     withField(configuration, 'webhooks', hooks => {
@@ -42,6 +44,7 @@ export const validatingWebhookConfigurationRules: KindRules<ValidatingWebhookCon
 }
 
 export const mutatingWebhookConfigurationRules: KindRules<MutatingWebhookConfiguration> = {
+  allowsUnqualifiedFinalizers: true,
   ...shared,
   withDefaults: configuration =>
     withField(configuration, 'webhooks', hooks =>
@@ -51,8 +54,8 @@ export const mutatingWebhookConfigurationRules: KindRules<MutatingWebhookConfigu
     ),
 }
 
-export const failurePolicies: readonly string[] = ['Fail', 'Ignore']
-export const reinvocationPolicies: readonly string[] = ['IfNeeded', 'Never']
+export const failurePolicies = enumValues('admissionregistration.FailurePolicyType')
+export const reinvocationPolicies = enumValues('admissionregistration.ReinvocationPolicyType')
 
 const harmless = ['None', 'NoneOnDryRun']
 const reviewVersions = ['v1', 'v1beta1']

@@ -23,6 +23,29 @@ function withVersion(change: object): object {
   return definition({ versions: [versionWith({ type: 'object' }, change)] })
 }
 
+test('nested schemas in fields of several types are decoded like all others', () => {
+  const versionsOf = (schema: object): object =>
+    (withDefaults(definition({ versions: [versionWith(schema)] })) as Spec).spec
+  const check = (given: object, expected: object): void => {
+    assert.deepEqual(versionsOf(given), versionsOf(expected))
+    assert.equal(JSON.stringify(versionsOf(given)), JSON.stringify(versionsOf(expected)))
+  }
+  check({ items: { maxLength: null, type: 'string', unknown: 1 } }, { items: { type: 'string' } })
+  check({ items: [{ properties: null }] }, { items: [{}] })
+  check(
+    { properties: { a: { additionalProperties: { not: null } } } },
+    { properties: { a: { additionalProperties: {} } } },
+  )
+  check({ items: { properties: { a: null } } }, { items: { properties: { a: {} } } })
+  check({ items: { items: { type: null } } }, { items: { items: {} } })
+  check({ items: { default: { a: null } } }, { items: { default: { a: null } } })
+  check({ additionalProperties: true }, { additionalProperties: true })
+})
+
+interface Spec {
+  readonly spec: object
+}
+
 test('a CRD defaults singular, list kind and conversion strategy', () => {
   const conversion = { strategy: 'None' }
   assert.deepEqual(
@@ -47,7 +70,7 @@ test('status.storedVersions of a CRD records the storage version', () => {
   const created = customResourceDefinitionRules.prepareForCreate?.(definition({}) as never)
   assert.deepEqual((created as { status?: object }).status, {
     acceptedNames: { kind: '', plural: '' },
-    conditions: [],
+
     storedVersions: ['v1'],
   })
   const next = { ...definition({ versions: [versionWith({ type: 'object' }, { name: 'v2' })] }) }
@@ -75,12 +98,12 @@ test('the name of a CRD must be plural.group', () => {
     {},
     'spec.group: Required value',
     'spec.scope: Required value',
-    'spec.versions: Invalid value: []: must have exactly one version marked as storage version',
+    'spec.versions: Invalid value: null: must have exactly one version marked as storage version',
     'spec.names.plural: Required value',
     'spec.names.singular: Required value',
     'spec.names.kind: Required value',
     'spec.names.listKind: Required value',
-    'status.storedVersions: Invalid value: []: must have at least one stored version',
+    'status.storedVersions: Invalid value: null: must have at least one stored version',
   )
   check(
     definition({ scope: 'World' }),

@@ -4,6 +4,7 @@
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 import { isTrue, withCondition } from '../../conditions.ts'
+import { decodeUnions } from '../../custom-resources/decode-unions.ts'
 import { cleanupFinalizer } from '../../custom-resources/definition-status.ts'
 import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
 import type {
@@ -11,6 +12,7 @@ import type {
   CustomResourceDefinition,
   CustomResourceDefinitionNames,
   CustomResourceDefinitionSpec,
+  CustomResourceDefinitionVersion,
 } from '../../generated/apiextensions/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { checkDns1123Subdomain } from '../../names.ts'
@@ -21,7 +23,7 @@ import type { Unchecked } from '../validation/unchecked.ts'
 import { warningsForFormats } from './formats.ts'
 import { validateGivenNames, validateNames } from './names-validation.ts'
 import { validateVersions } from './versions-validation.ts'
-import { withDefaults, withField } from '../../copy-on-write.ts'
+import { mapCopyOnWrite, withDefaults, withField } from '../../copy-on-write.ts'
 import {
   validateReviewVersions,
   validateWebhookClient,
@@ -32,16 +34,18 @@ type Definition = Unchecked<CustomResourceDefinition>
 type Spec = Unchecked<CustomResourceDefinitionSpec>
 
 export const customResourceDefinitionRules: KindRules<CustomResourceDefinition> = {
+  allowsUnqualifiedFinalizers: true,
   tracksGeneration: true,
   allowUnconditionalUpdate: false,
   withDefaults: withDefinitionDefaults,
   prepareForCreate: definition =>
     withStoredVersion({
       ...definition,
-      status: { acceptedNames: { kind: '', plural: '' }, conditions: [] },
+      status: { acceptedNames: { kind: '', plural: '' } },
     }),
   prepareForUpdate: withStoredVersion,
   validate: definition => [
+    ...validateName(definition.metadata.name ?? '', definition.spec ?? {}),
     ...validateDefinition(definition),
     ...validatePreserving(definition.spec ?? {}),
     ...validateApproval(definition, definition.spec?.group ?? ''),
@@ -81,16 +85,15 @@ function withStoredVersion(definition: CustomResourceDefinition): CustomResource
   return { ...definition, status: { ...definition.status, storedVersions: [...stored, storage] } }
 }
 
-function validateDefinition({ metadata, spec = {}, status = {} }: Definition): FieldError[] {
+function validateDefinition({ spec = {}, status = {} }: Definition): FieldError[] {
   return [
-    ...validateName(metadata?.name ?? '', spec),
     ...validateGroup(spec.group ?? ''),
     ...validateChoice('spec.scope', spec.scope, ['Cluster', 'Namespaced']),
     ...validateVersions(spec),
     ...validateNames('spec.names', spec.names ?? {}),
     ...(spec.conversion ? validateConversion(spec.conversion) : []),
     ...validateGivenNames('status.acceptedNames', status.acceptedNames ?? {}),
-    ...validateStored(status.storedVersions ?? [], spec),
+    ...validateStored(status.storedVersions, spec),
   ]
 }
 
@@ -108,9 +111,9 @@ function validateGroup(group: string): FieldError[] {
 }
 
 /** A version in `status.storedVersions` cannot be removed from the spec. */
-function validateStored(stored: readonly string[], { versions = [] }: Spec): FieldError[] {
+function validateStored(stored: readonly string[] | undefined, { versions = [] }: Spec): FieldError[] {
   const field = 'status.storedVersions'
-  if (stored.length === 0) return [invalid(field, stored, 'must have at least one stored version')]
+  if (!stored?.length) return [invalid(field, stored ?? null, 'must have at least one stored version')]
   const names = new Set(versions.map(({ name = '' }) => name))
   const listed = new Set(stored)
   const unlisted = versions.filter(({ storage, name = '' }) => storage === true && !listed.has(name))
@@ -158,8 +161,13 @@ function validateUnchanged({ spec = {} }: Definition, { spec: old = {}, status }
 function withDefinitionDefaults(definition: CustomResourceDefinition): CustomResourceDefinition {
   return withField(definition, 'spec', spec => {
     const named = withField(spec, 'names', withNames)
-    return withField(withConversion(named), 'conversion', withWebhookPort)
+    const decoded = withField(named, 'versions', versions => mapCopyOnWrite(versions, withDecodedSchema))
+    return withField(withConversion(decoded), 'conversion', withWebhookPort)
   })
+}
+
+function withDecodedSchema(version: CustomResourceDefinitionVersion): CustomResourceDefinitionVersion {
+  return withField(version, 'schema', schema => withField(schema, 'openAPIV3Schema', decodeUnions))
 }
 
 function withNames(names: CustomResourceDefinitionNames): CustomResourceDefinitionNames {

@@ -23,8 +23,24 @@ export const apiextensionsOverlay: Overlay = {
     'CustomResourceDefinitionStatus.conditions': keyed('type'),
     'JSONSchemaProps.x-kubernetes-validations': merged('rule'),
   },
+  enums: {
+    FieldValueErrorReason: [
+      'FieldValueDuplicate',
+      'FieldValueForbidden',
+      'FieldValueInvalid',
+      'FieldValueRequired',
+    ],
+  },
+  enumFields: {
+    'ValidationRule.reason': 'FieldValueErrorReason',
+  },
+  spacedSentences: ['CustomResourceDefinition'],
   resources: {
-    customresourcedefinitions: { shortNames: ['crd', 'crds'], categories: ['api-extensions'] },
+    customresourcedefinitions: {
+      shortNames: ['crd', 'crds'],
+      categories: ['api-extensions'],
+      hashedVersion: 'v1beta1',
+    },
   },
   fieldNumbers: `
 CustomResourceColumnDefinition: name type format description priority jsonPath

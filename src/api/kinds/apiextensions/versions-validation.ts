@@ -100,7 +100,8 @@ function validateSet(versions: readonly Version[]): FieldError[] {
     errors.push(invalid('spec.versions', versions, 'must contain unique version names'))
   }
   if (stored.length !== 1) {
-    errors.push(invalid('spec.versions', versions, 'must have exactly one version marked as storage version'))
+    const shown = versions.length === 0 ? null : versions
+    errors.push(invalid('spec.versions', shown, 'must have exactly one version marked as storage version'))
   }
   return errors
 }

@@ -20,6 +20,7 @@ import { withField, withMissing } from '../../copy-on-write.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
 
 export const apiServiceRules: KindRules<APIService> = {
+  allowsUnqualifiedFinalizers: true,
   names: pathSegmentNames,
   allowUnconditionalUpdate: false,
   withDefaults: service => withField(service, 'spec', withPort),

@@ -17,13 +17,13 @@ const apiServiceColumns: KindColumns<APIService> = {
     textColumn('Available', 'Whether this service is available.'),
     ageColumn,
   ],
-  cells: (object: Unchecked<APIService>, nowMs) => {
+  cells: (object: Unchecked<APIService>) => {
     const service = object.spec?.service
     return [
       nameOf(object),
       service === undefined ? 'Local' : `${service.namespace ?? ''}/${service.name ?? ''}`,
       availability(object),
-      ageOf(object, nowMs),
+      ageOf(object),
     ]
   },
 }

@@ -3,7 +3,14 @@ import { merged, type Overlay } from '../overlay.ts'
 
 export const apiregistrationOverlay: Overlay = {
   merging: { 'APIServiceStatus.conditions': merged('type') },
+  spacedSentences: [
+    'APIServiceSpec.groupPriorityMinimum',
+    'APIServiceSpec.insecureSkipTLSVerify',
+    'APIServiceSpec.version',
+    'APIServiceSpec.versionPriority',
+  ],
   resources: { apiservices: { categories: ['api-extensions'] } },
+  extensions: { 'APIServiceSpec.caBundle': { 'x-kubernetes-list-type': 'atomic' } },
   fieldNumbers: `
 APIService: metadata spec status
 APIServiceCondition: type status lastTransitionTime reason message

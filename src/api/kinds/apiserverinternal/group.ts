@@ -13,11 +13,11 @@ const storageVersionColumns: KindColumns<StorageVersion> = {
     textColumn('StorageVersions', 'Encoding version of each API server.'),
     ageColumn,
   ],
-  cells: (object: Unchecked<StorageVersion>, nowMs) => [
+  cells: (object: Unchecked<StorageVersion>) => [
     nameOf(object),
     object.status?.commonEncodingVersion ?? '<unset>',
     versionsText(object),
-    ageOf(object, nowMs),
+    ageOf(object),
   ],
 }
 

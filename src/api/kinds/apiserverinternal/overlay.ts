@@ -11,9 +11,9 @@ export const apiserverinternalOverlay: Overlay = {
     'StorageVersionStatus.storageVersions': keyed('apiServerID'),
   },
   fieldNumbers: `
-ServerStorageVersion: apiServerID encodingVersion decodableVersions servedVersions
+ServerStorageVersion: apiServerID- encodingVersion- decodableVersions- servedVersions
 StorageVersion: metadata spec! status!
-StorageVersionCondition: type status observedGeneration lastTransitionTime reason message
+StorageVersionCondition: type status observedGeneration lastTransitionTime reason message-
 StorageVersionList: metadata items
 StorageVersionSpec:
 StorageVersionStatus: storageVersions commonEncodingVersion? conditions

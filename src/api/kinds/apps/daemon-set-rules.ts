@@ -7,6 +7,8 @@ import type {
   DaemonSetUpdateStrategy,
   RollingUpdateDaemonSet,
 } from '../../generated/apps/v1.ts'
+import type { PodTemplateSpec } from '../../generated/core/v1.ts'
+import type { LabelSelector } from '../../selectors/selector.ts'
 import { parseInt64 } from '../../text/int64.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateNonNegative } from '../validation/field-checks.ts'
@@ -14,11 +16,13 @@ import { withPodTemplateDefaults } from '../pod/pod-defaults.ts'
 import { prepareTemplate } from '../pod/pod-preparation.ts'
 import {
   validateTemplateRestartsAlways,
-  validatePodSelector,
+  isEmptySelector,
   validatePodTemplate,
+  validateSelectorMatchesTemplate,
 } from '../pod/pod-template-validation.ts'
 import { warningsForTemplate } from '../pod/pod-warnings.ts'
 import { validateCollisionCount } from '../validation/replica-counts.ts'
+import { validateSelector } from '../validation/selectors.ts'
 import { semanticEqual } from '../validation/semantic-equal.ts'
 import { withDefaults as withNonEmpty, withField, withMissing } from '../../copy-on-write.ts'
 import { isZero, validatePositiveIntOrPercent, validateNotMoreThan100Percent } from './rolling-update.ts'
@@ -70,7 +74,13 @@ function withTemplateGeneration(object: DaemonSet, generation: number): DaemonSe
   return { ...object, metadata: { ...object.metadata, annotations: counted } }
 }
 
+/** Every DaemonSet has the annotation; its value is set when the object is prepared. */
 function withDefaults(object: DaemonSet): DaemonSet {
+  const hasGeneration = object.metadata.annotations?.[templateGenerationKey] !== undefined
+  return withSpecDefaults(hasGeneration ? object : withTemplateGeneration(object, 0))
+}
+
+function withSpecDefaults(object: DaemonSet): DaemonSet {
   return withField(object, 'spec', spec => {
     const complete = withMissing(spec, { revisionHistoryLimit: 10, updateStrategy: {}, template: {} })
     return withField(withField(complete, 'template', withPodTemplateDefaults), 'updateStrategy', strategy => {
@@ -89,16 +99,28 @@ function withPreparedTemplate(object: DaemonSet): DaemonSet {
 
 function validateSpec(field: string, spec: Partial<DaemonSetSpec>): FieldError[] {
   const { selector, template = {}, updateStrategy = {}, minReadySeconds, revisionHistoryLimit } = spec
-  const emptyDetail = 'empty selector is invalid for daemonset'
   return [
-    ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
-    ...validatePodSelector(field, { selector, template, emptyDetail }),
+    ...validateDaemonSelector(field, selector, template),
     ...validatePodTemplate(`${field}.template`, template),
     ...validateTemplateRestartsAlways(`${field}.template`, template, 'DaemonSet'),
     ...validateNonNegative(`${field}.minReadySeconds`, minReadySeconds),
     ...validateUpdateStrategy(`${field}.updateStrategy`, updateStrategy),
     ...validateNonNegative(`${field}.revisionHistoryLimit`, revisionHistoryLimit),
   ]
+}
+
+/** Unlike in other workloads, an invalid selector does not prevent the validation of the template. */
+function validateDaemonSelector(
+  field: string,
+  selector: LabelSelector | undefined,
+  template: PodTemplateSpec,
+): FieldError[] {
+  const place = `${field}.selector`
+  const faults = validateSelector(place, selector)
+  if (faults.length > 0) return faults
+  const errors = validateSelectorMatchesTemplate(field, selector, template)
+  if (selector === undefined || !isEmptySelector(selector)) return errors
+  return [...errors, invalid(place, selector, 'empty selector is invalid for daemonset')]
 }
 
 function validateUpdateStrategy(field: string, strategy: DaemonSetUpdateStrategy): FieldError[] {

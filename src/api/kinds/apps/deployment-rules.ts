@@ -1,4 +1,5 @@
 /** Rules of Deployment. */
+import { enumValues } from '../../definitions.ts'
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   Deployment,
@@ -16,7 +17,7 @@ import { validateCollisionCount, validateReplicaCounts } from '../validation/rep
 import { semanticEqual } from '../validation/semantic-equal.ts'
 import { withDefaults as withNonEmpty, withField, withMissing } from '../../copy-on-write.ts'
 import { isZero, validatePositiveIntOrPercent, validateNotMoreThan100Percent } from './rolling-update.ts'
-import { validateReplicas, validateSelectorUnchanged } from './replicas-validation.ts'
+import { validateReplicaTemplate, validateSelectorUnchanged } from './replicas-validation.ts'
 
 export const deploymentRules: KindRules<Deployment> = {
   tracksGeneration: true,
@@ -63,7 +64,8 @@ function withPreparedTemplate(object: Deployment): Deployment {
 function validateSpec(field: string, spec: Partial<DeploymentSpec>): FieldError[] {
   const { minReadySeconds = 0, progressDeadlineSeconds: deadline, revisionHistoryLimit, strategy = {} } = spec
   const errors = [
-    ...validateReplicas(field, spec),
+    ...validateNonNegative(`${field}.replicas`, spec.replicas),
+    ...validateReplicaTemplate(field, spec),
     ...validateStrategy(`${field}.strategy`, strategy),
     ...validateNonNegative(`${field}.minReadySeconds`, minReadySeconds),
     ...validateNonNegative(`${field}.revisionHistoryLimit`, revisionHistoryLimit),
@@ -84,7 +86,8 @@ function validateStrategy(field: string, strategy: DeploymentStrategy): FieldErr
       forbiddenField(`${field}.rollingUpdate`, "may not be specified when strategy `type` is 'Recreate'"),
     ]
   }
-  if (type !== 'RollingUpdate') return [notSupported(field, strategy, ['Recreate', 'RollingUpdate'])]
+  if (type !== 'RollingUpdate')
+    return [notSupported(field, strategy, enumValues('apps.DeploymentStrategyType'))]
   if (rollingUpdate === undefined) {
     return [required(`${field}.rollingUpdate`, 'this should be defaulted and never be nil')]
   }

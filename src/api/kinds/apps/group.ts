@@ -51,7 +51,7 @@ const deploymentColumns: KindColumns<Deployment> = {
     imagesColumn,
     selectorColumn,
   ],
-  cells: (object: Unchecked<Deployment>, nowMs) => {
+  cells: (object: Unchecked<Deployment>) => {
     const { spec, status = {} } = object
     const containers = spec?.template?.spec?.containers
     return [
@@ -59,7 +59,7 @@ const deploymentColumns: KindColumns<Deployment> = {
       `${status.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
       status.updatedReplicas ?? 0,
       status.availableReplicas ?? 0,
-      ageOf(object, nowMs),
+      ageOf(object),
       containerNames(containers),
       containerImages(containers),
       deploymentSelectorText(object),
@@ -77,13 +77,13 @@ const statefulSetColumns: KindColumns<StatefulSet> = {
     containersColumn,
     imagesColumn,
   ],
-  cells: (object: Unchecked<StatefulSet>, nowMs) => {
+  cells: (object: Unchecked<StatefulSet>) => {
     const { spec, status } = object
     const containers = spec?.template?.spec?.containers
     return [
       nameOf(object),
       `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
-      ageOf(object, nowMs),
+      ageOf(object),
       containerNames(containers),
       containerImages(containers),
     ]
@@ -104,7 +104,7 @@ const daemonSetColumns: KindColumns<DaemonSet> = {
     imagesColumn,
     selectorColumn,
   ],
-  cells: (object: Unchecked<DaemonSet>, nowMs) => {
+  cells: (object: Unchecked<DaemonSet>) => {
     const { spec, status = {} } = object
     const pod = spec?.template?.spec
     return [
@@ -115,7 +115,7 @@ const daemonSetColumns: KindColumns<DaemonSet> = {
       status.updatedNumberScheduled ?? 0,
       status.numberAvailable ?? 0,
       labelsText(pod?.nodeSelector),
-      ageOf(object, nowMs),
+      ageOf(object),
       containerNames(pod?.containers),
       containerImages(pod?.containers),
       selectorText(spec?.selector),
@@ -130,11 +130,11 @@ const controllerRevisionColumns: KindColumns<ControllerRevision> = {
     textColumn('Revision', 'Revision number.'),
     ageColumn,
   ],
-  cells: (object: Unchecked<ControllerRevision>, nowMs) => [
+  cells: (object: Unchecked<ControllerRevision>) => [
     nameOf(object),
     controllerText(object),
     object.revision ?? 0,
-    ageOf(object, nowMs),
+    ageOf(object),
   ],
 }
 

@@ -10,6 +10,25 @@ export const appsOverlay: Overlay = {
     'ReplicaSetStatus.conditions': merged('type'),
     'StatefulSetStatus.conditions': merged('type'),
   },
+  enums: {
+    DaemonSetUpdateStrategyType: ['OnDelete', 'RollingUpdate'],
+    DeploymentStrategyType: ['Recreate', 'RollingUpdate'],
+    PodManagementPolicyType: ['OrderedReady', 'Parallel'],
+    StatefulSetUpdateStrategyType: ['OnDelete', 'RollingUpdate'],
+  },
+  enumFields: {
+    'DaemonSetUpdateStrategy.type': 'DaemonSetUpdateStrategyType',
+    'DeploymentStrategy.type': 'DeploymentStrategyType',
+    'StatefulSetSpec.podManagementPolicy': 'PodManagementPolicyType',
+    'StatefulSetUpdateStrategy.type': 'StatefulSetUpdateStrategyType',
+  },
+  spacedSentences: [
+    'RollingUpdateDaemonSet.maxSurge',
+    'RollingUpdateDaemonSet.maxUnavailable',
+    'RollingUpdateDeployment.maxSurge',
+    'RollingUpdateDeployment.maxUnavailable',
+    'RollingUpdateStatefulSetStrategy.maxUnavailable',
+  ],
   resources: {
     daemonsets: { shortNames: ['ds'], categories: ['all'] },
     deployments: { shortNames: ['deploy'], categories: ['all'] },

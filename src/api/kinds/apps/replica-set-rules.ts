@@ -9,7 +9,7 @@ import { namesOfPods, warningsForName, warningsForTemplate } from '../pod/pod-wa
 import { validateReplicaCounts } from '../validation/replica-counts.ts'
 import { semanticEqual } from '../validation/semantic-equal.ts'
 import { withField, withMissing } from '../../copy-on-write.ts'
-import { validateReplicas, validateSelectorUnchanged } from './replicas-validation.ts'
+import { validateReplicaTemplate, validateSelectorUnchanged } from './replicas-validation.ts'
 
 export const replicaSetRules: KindRules<ReplicaSet> = {
   tracksGeneration: true,
@@ -30,7 +30,6 @@ export const replicaSetRules: KindRules<ReplicaSet> = {
     const ofName = old === undefined ? warningsForName(object.metadata.name, namesOfPods) : []
     return [...ofName, ...warningsForTemplate('spec.template', object.spec?.template)]
   },
-  selectableFields: { 'status.replicas': object => String(object.status?.replicas ?? 0) },
 }
 
 function withPreparedTemplate(object: ReplicaSet): ReplicaSet {
@@ -39,8 +38,9 @@ function withPreparedTemplate(object: ReplicaSet): ReplicaSet {
 
 function validateReplicaSet({ spec }: ReplicaSet): FieldError[] {
   return [
-    ...validateReplicas('spec', spec ?? {}),
+    ...validateNonNegative('spec.replicas', spec?.replicas),
     ...validateNonNegative('spec.minReadySeconds', spec?.minReadySeconds),
+    ...validateReplicaTemplate('spec', spec ?? {}),
   ]
 }
 

@@ -1,33 +1,37 @@
 /** Validation common to Deployment and ReplicaSet. */
-import { required, type FieldError } from '../../field-error.ts'
+import type { FieldError } from '../../field-error.ts'
 import type { PodTemplateSpec } from '../../generated/core/v1.ts'
 import type { LabelSelector } from '../../selectors/selector.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { validateNonNegative } from '../validation/field-checks.ts'
 import {
   validateTemplateRestartsAlways,
-  validatePodSelector,
   validatePodTemplate,
+  validateSelectorAndTemplate,
 } from '../pod/pod-template-validation.ts'
 import { semanticEqual } from '../validation/semantic-equal.ts'
 
-export interface ReplicasSpec {
-  readonly replicas?: number
+export interface TemplateSpec {
   readonly selector?: LabelSelector
   readonly template?: PodTemplateSpec
 }
 
-export function validateReplicas(
+export function validateReplicaTemplate(
   field: string,
-  { replicas, selector, template = {} }: ReplicasSpec,
+  { selector, template = {} }: TemplateSpec,
 ): FieldError[] {
-  const emptyDetail = 'empty selector is invalid for deployment'
+  return validateSelectorAndTemplate(field, {
+    selector,
+    template,
+    emptyDetail: 'empty selector is invalid for deployment',
+    invalidDetail: 'invalid label selector',
+    validateTemplate,
+  })
+}
+
+function validateTemplate(field: string, template: PodTemplateSpec): FieldError[] {
   return [
-    ...validateNonNegative(`${field}.replicas`, replicas),
-    ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
-    ...validatePodSelector(field, { selector, template, emptyDetail }),
-    ...validatePodTemplate(`${field}.template`, template),
-    ...validateTemplateRestartsAlways(`${field}.template`, template, 'ReplicaSet'),
+    ...validatePodTemplate(field, template),
+    ...validateTemplateRestartsAlways(field, template, 'ReplicaSet'),
   ]
 }
 

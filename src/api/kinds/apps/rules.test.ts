@@ -33,20 +33,25 @@ test('all workload kinds validate their pod template', () => {
   ] as const
   for (const [{ check, checkUpdate }, owner, empty] of kinds) {
     check(workload())
-    check(workload({ selector: undefined }), 'spec.selector: Required value')
+    const mismatch =
+      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`'
+    const isDaemon = owner === 'DaemonSet'
+    check(
+      workload({ selector: undefined }),
+      ...(isDaemon ? [mismatch] : ['spec.selector: Required value', mismatch]),
+    )
     check(
       workload({ selector: {} }),
       `spec.selector: Invalid value: {}: empty selector is invalid for ${empty}`,
     )
+    check(workload({ selector: { matchLabels: { app: 'x' } } }), mismatch)
+    // The template is not validated if the selector is invalid, except in a DaemonSet.
     check(
-      workload({ selector: { matchLabels: { app: 'x' } } }),
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
-    )
-    check(
-      workload({ selector: { matchExpressions: [{}] } }),
+      workload({ selector: { matchExpressions: [{}] }, template: template({ containers: [] }) }),
       'spec.selector.matchExpressions[0].operator: Invalid value: "": not a valid selector operator',
       'spec.selector.matchExpressions[0].key: Invalid value: ""',
       'spec.selector.matchExpressions[0].key: Invalid value: ""',
+      isDaemon ? 'spec.template.spec.containers: Required value' : 'spec.selector: Invalid value: {',
     )
     check(
       workload({ template: template({ restartPolicy: 'Never' }) }),
@@ -62,7 +67,10 @@ test('all workload kinds validate their pod template', () => {
     )
     check(
       workload({ template: { ...template({}, { labels: { 'app': 'web', 'a b': '' } }) } }),
-      'spec.template.labels: Invalid value: "a b": name part must consist of',
+      // A StatefulSet validates them twice, as in Kubernetes.
+      ...Array(owner === 'StatefulSet' ? 2 : 1).fill(
+        'spec.template.labels: Invalid value: "a b": name part must consist of',
+      ),
     )
     check(
       workload({ minReadySeconds: -1 }),

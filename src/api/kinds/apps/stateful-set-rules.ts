@@ -14,8 +14,9 @@ import { withPodTemplateDefaults } from '../pod/pod-defaults.ts'
 import { prepareTemplate } from '../pod/pod-preparation.ts'
 import {
   validateTemplateRestartsAlways,
-  validatePodSelector,
   validatePodTemplate,
+  validatePodTemplateMetadata,
+  validateSelectorAndTemplate,
 } from '../pod/pod-template-validation.ts'
 import { warningsForTemplate } from '../pod/pod-warnings.ts'
 import { validateCollisionCount, validateReplicaCounts } from '../validation/replica-counts.ts'
@@ -39,13 +40,12 @@ export const statefulSetRules: KindRules<StatefulSet> = {
   prepareForUpdate: prepared,
   validate({ spec = {} }: { spec?: Partial<StatefulSetSpec> }) {
     const { serviceName, volumeClaimTemplates = [] } = spec
-    return [
-      ...validateSpec('spec', spec),
-      ...volumeClaimTemplates.flatMap((claim, index) => {
+    return validateSpec('spec', spec, {
+      claims: volumeClaimTemplates.flatMap((claim, index) => {
         return validateVolumeClaimSpec(`spec.volumeClaimTemplates[${index}].spec`, claim.spec ?? {})
       }),
-      ...(serviceName ? validateDnsLabel('spec.serviceName', serviceName) : []),
-    ]
+      serviceName: serviceName ? validateDnsLabel('spec.serviceName', serviceName) : [],
+    })
   },
   validateUpdate: (object, old) => [
     ...validateSpec('spec', object.spec ?? {}),
@@ -83,14 +83,13 @@ function withStrategyDefaults(strategy: StatefulSetUpdateStrategy): StatefulSetU
 }
 
 function withClaimDefaults(claim: PersistentVolumeClaim): PersistentVolumeClaim {
-  const named = withMissing(claim, {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: {},
-    spec: {},
-    status: { phase: 'Pending' },
-  })
-  return withField(named, 'spec', withClaimSpecDefaults)
+  const complete = withMissing(claim, { metadata: {}, spec: {}, status: {} })
+  const isNamed = complete.apiVersion === 'v1' && complete.kind === 'PersistentVolumeClaim'
+  const named: PersistentVolumeClaim = isNamed
+    ? complete
+    : { ...complete, apiVersion: 'v1', kind: 'PersistentVolumeClaim' }
+  const pending = withField(named, 'status', status => withNonEmpty(status, { phase: 'Pending' }))
+  return withField(pending, 'spec', withClaimSpecDefaults)
 }
 
 /** Drops `rollingUpdate.maxUnavailable`, whose feature gate (MaxUnavailableStatefulSet) is off. */
@@ -105,10 +104,19 @@ function prepared(object: StatefulSet): StatefulSet {
   })
 }
 
-function validateSpec(field: string, spec: Partial<StatefulSetSpec>): FieldError[] {
+/** Errors of immutable fields, which are validated only on creation. */
+interface CreationErrors {
+  readonly claims: readonly FieldError[]
+  readonly serviceName: readonly FieldError[]
+}
+
+function validateSpec(
+  field: string,
+  spec: Partial<StatefulSetSpec>,
+  creation: CreationErrors = { claims: [], serviceName: [] },
+): FieldError[] {
   const { podManagementPolicy: management, persistentVolumeClaimRetentionPolicy: retention, selector } = spec
   const template = templateWithClaims(spec)
-  const emptyDetail = 'empty selector is invalid for statefulset'
   const errors = validateUpdateStrategy(`${field}.updateStrategy`, spec.updateStrategy ?? {})
   if (!management) errors.unshift(required(`${field}.podManagementPolicy`, ''))
   else if (management !== 'OrderedReady' && management !== 'Parallel') {
@@ -121,14 +129,25 @@ function validateSpec(field: string, spec: Partial<StatefulSetSpec>): FieldError
     ...errors,
     ...validateOptionalChoice(`${retentionField}.whenDeleted`, retention?.whenDeleted, ['Retain', 'Delete']),
     ...validateOptionalChoice(`${retentionField}.whenScaled`, retention?.whenScaled, ['Retain', 'Delete']),
+    ...creation.claims,
     ...validateNonNegative(`${field}.replicas`, spec.replicas),
     ...validateNonNegative(`${field}.minReadySeconds`, spec.minReadySeconds),
     ...validateNonNegative(`${field}.ordinals.start`, spec.ordinals?.start),
-    ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
-    ...validatePodSelector(field, { selector, template, emptyDetail }),
-    ...validatePodTemplate(`${field}.template`, template),
+    ...creation.serviceName,
+    ...validateSelectorAndTemplate(field, {
+      selector,
+      template,
+      emptyDetail: 'empty selector is invalid for statefulset',
+      invalidDetail: '',
+      validateTemplate,
+    }),
     ...validateTemplateRestartsAlways(`${field}.template`, template, 'StatefulSet'),
   ]
+}
+
+/** Kubernetes validates labels and annotations of the template twice, and clients see both errors. */
+function validateTemplate(field: string, template: PodTemplateSpec): FieldError[] {
+  return [...validatePodTemplate(field, template), ...validatePodTemplateMetadata(field, template)]
 }
 
 /**

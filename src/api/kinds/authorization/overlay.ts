@@ -2,6 +2,24 @@
 import type { Overlay } from '../overlay.ts'
 
 export const authorizationOverlay: Overlay = {
+  spacedSentences: [
+    'NonResourceRule.nonResourceURLs',
+    'NonResourceRule.verbs',
+    'ResourceAttributes.group',
+    'ResourceAttributes.namespace',
+    'ResourceAttributes.resource',
+    'ResourceAttributes.subresource',
+    'ResourceAttributes.verb',
+    'ResourceAttributes.version',
+    'ResourceRule.apiGroups',
+    'ResourceRule.resourceNames',
+    'ResourceRule.verbs',
+    'SelfSubjectAccessReview',
+    'SelfSubjectAccessReviewSpec',
+    'SubjectAccessReviewSpec',
+    'SubjectAccessReviewSpec.extra',
+    'SubjectAccessReviewStatus.reason',
+  ],
   fieldNumbers: `
 FieldSelectorAttributes: rawSelector requirements
 LabelSelectorAttributes: rawSelector requirements

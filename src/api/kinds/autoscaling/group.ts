@@ -45,7 +45,7 @@ const horizontalPodAutoscalerColumns: KindColumns<HorizontalPodAutoscaler> = {
     textColumn('Replicas', 'Current number of replicas.'),
     ageColumn,
   ],
-  cells: (object: Unchecked<HorizontalPodAutoscaler>, nowMs) => {
+  cells: (object: Unchecked<HorizontalPodAutoscaler>) => {
     const { spec = {}, status = {} } = object
     const { kind = '', name = '' } = spec.scaleTargetRef ?? {}
     return [
@@ -55,7 +55,7 @@ const horizontalPodAutoscalerColumns: KindColumns<HorizontalPodAutoscaler> = {
       spec.minReplicas === undefined ? '<unset>' : String(spec.minReplicas),
       spec.maxReplicas ?? 0,
       status.currentReplicas ?? 0,
-      ageOf(object, nowMs),
+      ageOf(object),
     ]
   },
 }

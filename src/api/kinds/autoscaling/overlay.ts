@@ -11,7 +11,19 @@ export const autoscalingOverlay: Overlay = {
   ],
   atomic: ['v1/CrossVersionObjectReference'],
   merging: { 'v2/HorizontalPodAutoscalerStatus.conditions': merged('type') },
+  spacedSentences: [
+    'ContainerResourceMetricSource',
+    'ContainerResourceMetricStatus',
+    'HorizontalPodAutoscalerSpec.metrics',
+    'HorizontalPodAutoscalerSpec.minReplicas',
+    'HorizontalPodAutoscalerStatus.desiredReplicas',
+    'MetricSpec.type',
+    'MetricStatus.type',
+    'ResourceMetricSource',
+    'ResourceMetricStatus',
+  ],
   resources: { horizontalpodautoscalers: { shortNames: ['hpa'], categories: ['all'] } },
+  defaults: { 'v1/ScaleSpec.replicas': 0 },
   fieldNumbers: `
 ContainerResourceMetricSource: name target container
 ContainerResourceMetricStatus: name current container

@@ -1,5 +1,6 @@
 /** Rules of CronJob. */
 import { CronScheduleError, parseCronSchedule } from '../../text/cron-schedule.ts'
+import { enumValues } from '../../definitions.ts'
 import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { CronJob, CronJobSpec, JobTemplateSpec } from '../../generated/batch/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -65,7 +66,7 @@ function validateSpec(field: string, spec: UncheckedSpec, old: UncheckedSpec | u
     ...(schedule ? validateSchedule(`${field}.schedule`, spec, old) : [required(`${field}.schedule`, '')]),
     ...validateNonNegative(`${field}.startingDeadlineSeconds`, startingDeadlineSeconds),
     ...zoneErrors,
-    ...validateChoice(`${field}.concurrencyPolicy`, concurrencyPolicy, ['Allow', 'Forbid', 'Replace']),
+    ...validateChoice(`${field}.concurrencyPolicy`, concurrencyPolicy, enumValues('batch.ConcurrencyPolicy')),
     ...validateJobTemplate(`${field}.jobTemplate.spec`, jobTemplate ?? {}),
     ...validateNonNegative(`${field}.successfulJobsHistoryLimit`, spec.successfulJobsHistoryLimit),
     ...validateNonNegative(`${field}.failedJobsHistoryLimit`, spec.failedJobsHistoryLimit),

@@ -1,7 +1,8 @@
 /** Rules and table columns of `batch`. */
+import { Age } from '../../age.ts'
 import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type { CronJob, Job } from '../../generated/batch/v1.ts'
-import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import type { Cell, GroupColumns, KindColumns } from '../../table-columns.ts'
 import { parseTime } from '../../text/time.ts'
 import { containerImages, containerNames, isTrue, selectorText } from '../cell-text.ts'
 import {
@@ -30,14 +31,14 @@ const jobColumns: KindColumns<Job> = {
     imagesColumn,
     selectorColumn,
   ],
-  cells: (job: Unchecked<Job>, nowMs) => {
+  cells: (job: Unchecked<Job>) => {
     const containers = job.spec?.template?.spec?.containers
     return [
       nameOf(job),
       jobStatus(job),
       completionsText(job),
-      durationText(job, nowMs),
-      ageOf(job, nowMs),
+      durationCell(job),
+      ageOf(job),
       containerNames(containers),
       containerImages(containers),
       selectorText(job.spec?.selector),
@@ -58,7 +59,7 @@ const cronJobColumns: KindColumns<CronJob> = {
     imagesColumn,
     selectorColumn,
   ],
-  cells: (object: Unchecked<CronJob>, nowMs) => {
+  cells: (object: Unchecked<CronJob>) => {
     const { spec = {}, status = {} } = object
     const job = spec.jobTemplate?.spec
     const containers = job?.template?.spec?.containers
@@ -68,8 +69,8 @@ const cronJobColumns: KindColumns<CronJob> = {
       spec.timeZone ?? '<none>',
       suspendText(spec.suspend),
       status.active?.length ?? 0,
-      status.lastScheduleTime ? translateTimestampSince(status.lastScheduleTime, nowMs) : '<none>',
-      ageOf(object, nowMs),
+      status.lastScheduleTime ? translateTimestampSince(status.lastScheduleTime) : '<none>',
+      ageOf(object),
       containerNames(containers),
       containerImages(containers),
       selectorText(job?.selector),
@@ -96,10 +97,12 @@ function completionsText({ spec = {}, status }: Unchecked<Job>): string {
   return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`
 }
 
-function durationText({ status }: Unchecked<Job>, nowMs: number): string {
+function durationCell({ status }: Unchecked<Job>): Cell {
   const { startTime, completionTime } = status ?? {}
   if (!startTime) return ''
-  return translateTimestampSince(startTime, completionTime ? (parseTime(completionTime) ?? nowMs) : nowMs)
+  const completedMs = completionTime ? parseTime(completionTime) : undefined
+  const age = translateTimestampSince(startTime)
+  return completedMs !== undefined && age instanceof Age ? age.textAt(completedMs) : age
 }
 
 function suspendText(suspend: boolean | undefined): string {

@@ -1,4 +1,5 @@
 /** Validation of the pod failure policy and the success policy. */
+import { enumValues } from '../../definitions.ts'
 import {
   duplicate,
   invalid,
@@ -45,7 +46,7 @@ export function validatePodFailurePolicy(
   ]
 }
 
-const actions = ['Count', 'FailIndex', 'FailJob', 'Ignore']
+const actions = enumValues('batch.PodFailurePolicyAction')
 
 function validateAction(field: string, action: string | undefined, spec: Partial<JobSpec>): FieldError[] {
   if (action === 'FailIndex') {
@@ -104,7 +105,11 @@ function validateExitCodes(
   names: ReadonlySet<string>,
 ): FieldError[] {
   const { operator, containerName, values = [] } = requirement
-  const errors = validateListed(`${field}.operator`, operator, ['In', 'NotIn'])
+  const errors = validateListed(
+    `${field}.operator`,
+    operator,
+    enumValues('batch.PodFailurePolicyOnExitCodesOperator'),
+  )
   if (containerName !== undefined && !names.has(containerName)) {
     const detail = 'must be one of the container or initContainer names in the pod template'
     errors.push(invalid(`${field}.containerName`, containerName, detail))

@@ -5,6 +5,7 @@ import { prepareTemplate } from '../pod/pod-preparation.ts'
 import { namesOfPods, warningsForName, warningsForTemplate } from '../pod/pod-warnings.ts'
 import { semanticEqual } from '../validation/semantic-equal.ts'
 import { withField } from '../../copy-on-write.ts'
+import { quote } from '../../text/quote.ts'
 import { withJobDefaults, withTemplateLabels } from './job-defaults.ts'
 import { withGeneratedSelector } from './job-selector.ts'
 import { validateJobStatusUpdate } from './job-status-validation.ts'
@@ -32,6 +33,7 @@ export const jobRules: KindRules<Job> = {
     'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them' +
     ' or set propagationPolicy=Orphan to suppress this warning',
   selectableFields: { 'status.successful': job => String(job.status?.succeeded ?? 0) },
+  unsupportedFieldLabel: field => `field label ${quote(field)} not supported for Job`,
 }
 
 function withPreparedTemplate(job: Job): Job {

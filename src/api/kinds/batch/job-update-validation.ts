@@ -4,22 +4,24 @@ import type { Job, JobSpec } from '../../generated/batch/v1.ts'
 import type { Affinity, Container, PodSpec, PodTemplateSpec } from '../../generated/core/v1.ts'
 import { semanticEqual } from '../validation/semantic-equal.ts'
 import { isConditionTrue } from './job-conditions.ts'
-import { validateJob } from './job-validation.ts'
+import { validateJob, validateSelectedSpec } from './job-validation.ts'
 
 export function validateJobUpdate(job: Job, old: Job): FieldError[] {
   const spec: Partial<JobSpec> = job.spec ?? {}
   const oldSpec: Partial<JobSpec> = old.spec ?? {}
   const fixed = fixedFields.flatMap(name => validateUnchanged(`spec.${name}`, spec[name], oldSpec[name]))
+  // Kubernetes validates the spec twice, and clients see both errors.
   return [
     ...validateJob(job),
+    ...validateSelectedSpec('spec', spec),
     ...validateCompletions('spec.completions', spec, oldSpec),
+    ...validateUnchanged('spec.selector', spec.selector, oldSpec.selector),
     ...validateTemplateUpdate(spec.template ?? {}, oldSpec.template ?? {}, mayChangeTemplate(old)),
     ...fixed,
   ]
 }
 
 const fixedFields = [
-  'selector',
   'completionMode',
   'podFailurePolicy',
   'backoffLimitPerIndex',

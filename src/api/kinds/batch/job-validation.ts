@@ -21,10 +21,10 @@ export function validateJob(job: Job): FieldError[] {
   return [...errors, invalid('metadata.name', name, detail)]
 }
 
-function validateSelectedSpec(field: string, spec: Partial<JobSpec>): FieldError[] {
+export function validateSelectedSpec(field: string, spec: Partial<JobSpec>): FieldError[] {
   const { selector, template } = spec
   const errors = validateJobSpec(field, spec)
-  if (selector === undefined) return [...errors, required(`${field}.selector`, '')]
+  if (selector === undefined) errors.push(required(`${field}.selector`, ''))
   const selectorErrors = validateSelector(`${field}.selector`, selector)
   return selectorErrors.length > 0
     ? [...errors, ...selectorErrors]

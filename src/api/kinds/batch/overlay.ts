@@ -8,6 +8,26 @@ export const batchOverlay: Overlay = {
     'UncountedTerminatedPods.failed': set,
     'UncountedTerminatedPods.succeeded': set,
   },
+  enums: {
+    CompletionMode: ['Indexed', 'NonIndexed'],
+    ConcurrencyPolicy: ['Allow', 'Forbid', 'Replace'],
+    PodFailurePolicyAction: ['Count', 'FailIndex', 'FailJob', 'Ignore'],
+    PodFailurePolicyOnExitCodesOperator: ['In', 'NotIn'],
+    PodReplacementPolicy: ['Failed', 'TerminatingOrFailed'],
+  },
+  enumFields: {
+    'CronJobSpec.concurrencyPolicy': 'ConcurrencyPolicy',
+    'JobSpec.completionMode': 'CompletionMode',
+    'JobSpec.podReplacementPolicy': 'PodReplacementPolicy',
+    'PodFailurePolicyOnExitCodesRequirement.operator': 'PodFailurePolicyOnExitCodesOperator',
+    'PodFailurePolicyRule.action': 'PodFailurePolicyAction',
+  },
+  spacedSentences: [
+    'CronJobSpec.startingDeadlineSeconds',
+    'CronJobSpec.suspend',
+    'JobSpec.completions',
+    'JobSpec.manualSelector',
+  ],
   resources: {
     cronjobs: { shortNames: ['cj'], categories: ['all'] },
     jobs: { categories: ['all'] },

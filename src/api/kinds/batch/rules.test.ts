@@ -85,7 +85,11 @@ test('the server generates the selector and labels of a Job', () => {
     'spec.selector: Invalid value: {"matchLabels":{"batch.kubernetes.io/controller-uid":"u1","app":"web"}}: `sel',
   )
   jobs.check(job({ manualSelector: true, selector: { matchLabels: { app: 'web' } } }))
-  jobs.check(job({ manualSelector: true }), 'spec.selector: Required value')
+  jobs.check(
+    job({ manualSelector: true }),
+    'spec.selector: Required value',
+    'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+  )
   jobs.check(
     job({ manualSelector: true, selector: { matchLabels: { app: 'x' } } }),
     'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',

@@ -31,7 +31,7 @@ test('spec.request of a CSR must be a PEM certificate request', () => {
   check(request({ request: pem('CERTIFICATE REQUEST', 'not base64!') }), 'spec.request: Invalid value: ')
   check(
     {},
-    `spec.request: Invalid value: "": ${refused}`,
+    `spec.request: Invalid value: null: ${refused}`,
     'spec.usages: Required value',
     'spec.signerName: Required value',
   )

@@ -3,6 +3,7 @@
  * the API server then sets them from the authenticated user.
  * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
  */
+import { enumValues } from '../../definitions.ts'
 import { duplicate, forbiddenField, invalid, notSupported, type FieldError } from '../../field-error.ts'
 import type {
   CertificateSigningRequest,
@@ -43,31 +44,7 @@ export const certificateSigningRequestRules: KindRules<CertificateSigningRequest
 
 const expirationSecondsMin = 600
 
-const usages: readonly string[] = [
-  'any',
-  'cert sign',
-  'client auth',
-  'code signing',
-  'content commitment',
-  'crl sign',
-  'data encipherment',
-  'decipher only',
-  'digital signature',
-  'email protection',
-  'encipher only',
-  'ipsec end system',
-  'ipsec tunnel',
-  'ipsec user',
-  'key agreement',
-  'key encipherment',
-  'microsoft sgc',
-  'netscape sgc',
-  'ocsp signing',
-  's/mime',
-  'server auth',
-  'signing',
-  'timestamping',
-]
+const usages = enumValues('certificates.KeyUsage')
 
 function withoutRequester(request: CertificateSigningRequest): CertificateSigningRequest {
   const { username: _name, uid: _uid, groups: _groups, extra: _extra, ...spec } = request.spec ?? {}
@@ -78,7 +55,7 @@ function validateRequest({ spec = {}, status = {} }: Request): FieldError[] {
   const { request = '', expirationSeconds, signerName = '' } = spec
   const errors: FieldError[] = []
   if (readPemBlocks(request)[0]?.type !== 'CERTIFICATE REQUEST') {
-    errors.push(invalid('spec.request', request, 'PEM block type must be CERTIFICATE REQUEST'))
+    errors.push(invalid('spec.request', spec.request ?? null, 'PEM block type must be CERTIFICATE REQUEST'))
   }
   errors.push(...validateUsages(spec.usages ?? []))
   if (signerName === 'kubernetes.io/legacy-unknown') {

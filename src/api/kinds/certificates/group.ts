@@ -23,11 +23,11 @@ const certificateSigningRequestColumns: KindColumns<CertificateSigningRequest> =
     textColumn('RequestedDuration', 'Requested validity of the certificate.'),
     textColumn('Condition', 'Conditions of the request.'),
   ],
-  cells: (request: Unchecked<CertificateSigningRequest>, nowMs) => {
+  cells: (request: Unchecked<CertificateSigningRequest>) => {
     const { signerName, username = '', expirationSeconds } = request.spec ?? {}
     return [
       nameOf(request),
-      ageOf(request, nowMs),
+      ageOf(request),
       signerName || '<none>',
       username,
       expirationSeconds === undefined ? '<none>' : humanDuration(expirationSeconds * 1000),

@@ -15,6 +15,7 @@ import { withField, withoutField } from '../../copy-on-write.ts'
  * https://kubernetes.io/docs/concepts/architecture/leases/
  */
 export const leaseRules: KindRules<Lease> = {
+  allowsUnqualifiedFinalizers: true,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
   // Otherwise nodes would be taken for dead, and their pods evicted, because the store is full.
@@ -29,11 +30,7 @@ export const coordinationRules: GroupRules = { Lease: leaseRules }
 
 const leaseColumns: KindColumns<Lease> = {
   columns: [nameColumn, textColumn('Holder', 'Identity of the holder.'), ageColumn],
-  cells: (lease: Unchecked<Lease>, nowMs) => [
-    nameOf(lease),
-    lease.spec?.holderIdentity ?? '',
-    ageOf(lease, nowMs),
-  ],
+  cells: (lease: Unchecked<Lease>) => [nameOf(lease), lease.spec?.holderIdentity ?? '', ageOf(lease)],
 }
 
 const leaseCandidateColumns: KindColumns<LeaseCandidate> = {
@@ -44,9 +41,9 @@ const leaseCandidateColumns: KindColumns<LeaseCandidate> = {
     textColumn('EmulationVersion', 'Emulation version.'),
     ageColumn,
   ],
-  cells: (candidate: Unchecked<LeaseCandidate>, nowMs) => {
+  cells: (candidate: Unchecked<LeaseCandidate>) => {
     const { leaseName = '', binaryVersion = '', emulationVersion = '' } = candidate.spec ?? {}
-    return [nameOf(candidate), leaseName, binaryVersion, emulationVersion, ageOf(candidate, nowMs)]
+    return [nameOf(candidate), leaseName, binaryVersion, emulationVersion, ageOf(candidate)]
   },
 }
 

@@ -6,7 +6,7 @@ export const coordinationOverlay: Overlay = {
 Lease: metadata spec
 LeaseCandidate: metadata spec
 LeaseCandidateList: metadata items
-LeaseCandidateSpec: leaseName pingTime? renewTime? binaryVersion emulationVersion strategy
+LeaseCandidateSpec: leaseName pingTime? renewTime? binaryVersion emulationVersion strategy-
 LeaseList: metadata items
 LeaseSpec: holderIdentity? leaseDurationSeconds? acquireTime? renewTime? leaseTransitions? strategy?
   preferredHolder?

@@ -18,19 +18,19 @@ export const eventColumns: KindColumns<Event> = {
     wideColumn('Count', 'Number of occurrences.'),
     { ...nameColumn, priority: 1 },
   ],
-  cells: (event: Unchecked<Event>, nowMs) => {
+  cells: (event: Unchecked<Event>) => {
     const { involvedObject: { kind = '', name = '', fieldPath = '' } = {}, series } = event
     const first = event.firstTimestamp || event.eventTime
     const last = series === undefined ? event.lastTimestamp || first : series.lastObservedTime
     return [
-      translateTimestampSince(last, nowMs),
+      translateTimestampSince(last),
       event.type ?? '',
       event.reason ?? '',
       name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
       fieldPath,
       sourceText(event),
       (event.message ?? '').trim(),
-      translateTimestampSince(first, nowMs),
+      translateTimestampSince(first),
       series === undefined ? event.count || 1 : (series.count ?? 0),
       nameOf(event),
     ]

@@ -5,12 +5,13 @@
 import { invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
 import type { Event } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { checkDns1123Subdomain, checkQualifiedName } from '../../names.ts'
+import { checkDns1123Subdomain, checkQualifiedName, pathSegmentNames } from '../../names.ts'
 
 /** Events are kept for one hour, the default of `--event-ttl`. */
 export const eventTtlMs = 60 * 60 * 1_000
 
 export const eventRules: KindRules<Event> = {
+  names: pathSegmentNames,
   validate: event => validateEvent(event, 'reportingComponent'),
   validateUpdate: event => validateEvent(event, 'reportingComponent'),
   selectableFields: {

@@ -17,7 +17,7 @@ export const namespaceRules: KindRules<Namespace> = {
   subresources: { finalize: { merge: mergeFinalizers, validate: validateNamespaceFinalize } },
   hasPendingFinalization: namespace => (namespace.spec?.finalizers?.length ?? 0) > 0,
   beginDeletion: namespace => ({ ...namespace, status: { ...namespace.status, phase: 'Terminating' } }),
-  returnDeletedObject: true,
+  returnDeletedObject: 'undocumented',
   selectableFields: {
     'status.phase': namespace => namespace.status?.phase ?? '',
   },

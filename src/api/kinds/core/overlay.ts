@@ -1,5 +1,6 @@
 /** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { keyed, merged, mergedAtomic, mergedRetaining, mergedSet, set, type Overlay } from '../overlay.ts'
+import { enumOverlay } from './enum-overlay.ts'
 
 export const coreOverlay: Overlay = {
   quantities: [
@@ -48,9 +49,40 @@ export const coreOverlay: Overlay = {
     'TypedLocalObjectReference',
   ],
   granular: ['PersistentVolumeSpec.claimRef'],
-  keyDefaults: {
+  extensions: {
+    'PersistentVolumeClaimStatus.allocatedResourceStatuses': { 'x-kubernetes-map-type': 'granular' },
+  },
+  ...enumOverlay,
+  defaults: {
+    'AzureDiskVolumeSource.cachingMode': 'ReadWrite',
+    'AzureDiskVolumeSource.fsType': 'ext4',
+    'AzureDiskVolumeSource.kind': 'Shared',
+    'AzureDiskVolumeSource.readOnly': false,
+    'ConfigMapEnvSource.name': '',
+    'ConfigMapKeySelector.name': '',
+    'ConfigMapProjection.name': '',
+    'ConfigMapVolumeSource.name': '',
     'ContainerPort.protocol': 'TCP',
+    'FileKeySelector.optional': false,
+    'GRPCAction.service': '',
+    'ISCSIPersistentVolumeSource.iscsiInterface': 'default',
+    'ISCSIVolumeSource.iscsiInterface': 'default',
     'LocalObjectReference.name': '',
+    'RBDPersistentVolumeSource.keyring': '/etc/ceph/keyring',
+    'RBDPersistentVolumeSource.pool': 'rbd',
+    'RBDPersistentVolumeSource.user': 'admin',
+    'RBDVolumeSource.keyring': '/etc/ceph/keyring',
+    'RBDVolumeSource.pool': 'rbd',
+    'RBDVolumeSource.user': 'admin',
+    'ReplicationControllerSpec.minReadySeconds': 0,
+    'ReplicationControllerSpec.replicas': 1,
+    'ScaleIOPersistentVolumeSource.fsType': 'xfs',
+    'ScaleIOPersistentVolumeSource.storageMode': 'ThinProvisioned',
+    'ScaleIOVolumeSource.fsType': 'xfs',
+    'ScaleIOVolumeSource.storageMode': 'ThinProvisioned',
+    'SecretEnvSource.name': '',
+    'SecretKeySelector.name': '',
+    'SecretProjection.name': '',
     'ServicePort.protocol': 'TCP',
   },
   merging: {
@@ -97,6 +129,45 @@ export const coreOverlay: Overlay = {
     PodSchedulingGroup: { fields: { podGroupName: 'PodGroupName' } },
     SeccompProfile: { discriminator: 'type', fields: { localhostProfile: 'LocalhostProfile' } },
   },
+  spacedSentences: [
+    'AzureDiskVolumeSource.kind',
+    'AzureFileVolumeSource.secretName',
+    'ClusterTrustBundleProjection.name',
+    'ClusterTrustBundleProjection.optional',
+    'ClusterTrustBundleProjection.signerName',
+    'DownwardAPIVolumeFile.path',
+    'EndpointPort.name',
+    'Event',
+    'ExecAction.command',
+    'GitRepoVolumeSource.directory',
+    'HTTPGetAction.port',
+    'PodExtendedResourceClaimStatus.requestMappings',
+    'PodSecurityContext',
+    'PodSecurityContext.runAsGroup',
+    'PodSecurityContext.runAsNonRoot',
+    'PodSecurityContext.runAsUser',
+    'PodSecurityContext.supplementalGroups',
+    'PodSpec.runtimeClassName',
+    'SecretKeySelector.key',
+    'SecurityContext',
+    'SecurityContext.runAsGroup',
+    'SecurityContext.runAsNonRoot',
+    'SecurityContext.runAsUser',
+    'ServicePort.nodePort',
+    'ServicePort.targetPort',
+    'ServiceSpec.allocateLoadBalancerNodePorts',
+    'ServiceSpec.clusterIP',
+    'ServiceSpec.externalIPs',
+    'ServiceSpec.externalName',
+    'ServiceSpec.healthCheckNodePort',
+    'StorageOSPersistentVolumeSource.volumeName',
+    'StorageOSPersistentVolumeSource.volumeNamespace',
+    'StorageOSVolumeSource.volumeName',
+    'StorageOSVolumeSource.volumeNamespace',
+    'TCPSocketAction.port',
+    'TopologySpreadConstraint.maxSkew',
+    'VolumeMount.mountPath',
+  ],
   resources: {
     componentstatuses: { shortNames: ['cs'], without: ['watch'] },
     configmaps: { shortNames: ['cm'] },
@@ -128,7 +199,7 @@ Affinity: nodeAffinity? podAffinity? podAntiAffinity?
 AppArmorProfile: type localhostProfile?
 AttachedVolume: name devicePath
 AzureDiskVolumeSource: diskName diskURI cachingMode? fsType? readOnly? kind?
-AzureFilePersistentVolumeSource: secretName shareName readOnly secretNamespace?
+AzureFilePersistentVolumeSource: secretName shareName readOnly secretNamespace?!
 AzureFileVolumeSource: secretName shareName readOnly
 Binding: metadata target
 CSIPersistentVolumeSource: driver volumeHandle readOnly fsType volumeAttributes controllerPublishSecretRef?
@@ -158,8 +229,8 @@ ContainerExtendedResourceRequest: containerName resourceName requestName
 ContainerImage: names! sizeBytes
 ContainerPort: name hostPort containerPort protocol hostIP
 ContainerResizePolicy: resourceName restartPolicy
-ContainerRestartRule: action exitCodes?
-ContainerRestartRuleOnExitCodes: operator values
+ContainerRestartRule: action- exitCodes?
+ContainerRestartRuleOnExitCodes: operator- values
 ContainerState: waiting? running? terminated?
 ContainerStateRunning: startedAt
 ContainerStateTerminated: exitCode signal reason message startedAt finishedAt containerID
@@ -197,7 +268,7 @@ FlexPersistentVolumeSource: driver fsType secretRef? readOnly options
 FlexVolumeSource: driver fsType secretRef? readOnly options
 FlockerVolumeSource: datasetName datasetUUID
 GCEPersistentDiskVolumeSource: pdName fsType partition readOnly
-GRPCAction: port service?
+GRPCAction: port service?!
 GitRepoVolumeSource: repository revision directory
 GlusterfsPersistentVolumeSource: endpoints path readOnly endpointsNamespace?
 GlusterfsVolumeSource: endpoints path readOnly
@@ -211,7 +282,7 @@ ISCSIPersistentVolumeSource: targetPortal iqn lun iscsiInterface fsType readOnly
 ISCSIVolumeSource: targetPortal iqn lun iscsiInterface fsType readOnly portals chapAuthDiscovery 10:secretRef?
   chapAuthSession initiatorName?
 ImageVolumeSource: reference pullPolicy
-ImageVolumeStatus: imageRef
+ImageVolumeStatus: imageRef-
 KeyToPath: key path mode?
 Lifecycle: postStart? preStop? stopSignal?
 LifecycleHandler: exec? httpGet? tcpSocket? sleep?
@@ -277,7 +348,7 @@ PodAffinity: requiredDuringSchedulingIgnoredDuringExecution preferredDuringSched
 PodAffinityTerm: labelSelector? namespaces topologyKey namespaceSelector? matchLabelKeys mismatchLabelKeys
 PodAntiAffinity: requiredDuringSchedulingIgnoredDuringExecution
   preferredDuringSchedulingIgnoredDuringExecution
-PodCertificateProjection: signerName keyType maxExpirationSeconds? credentialBundlePath keyPath
+PodCertificateProjection: signerName- keyType- maxExpirationSeconds? credentialBundlePath keyPath
   certificateChainPath userAnnotations
 PodCondition: type status lastProbeTime lastTransitionTime reason message observedGeneration
 PodDNSConfig: nameservers searches options
@@ -373,8 +444,8 @@ TopologySelectorLabelRequirement: key values
 TopologySelectorTerm: matchLabelExpressions
 TopologySpreadConstraint: maxSkew topologyKey whenUnsatisfiable labelSelector? minDomains? nodeAffinityPolicy?
   nodeTaintsPolicy? matchLabelKeys
-TypedLocalObjectReference: apiGroup? kind name
-TypedObjectReference: apiGroup? kind name namespace?
+TypedLocalObjectReference: apiGroup?! kind name
+TypedObjectReference: apiGroup?! kind name namespace?
 Volume: name ...VolumeSource
 VolumeDevice: name devicePath
 VolumeMount: name readOnly mountPath subPath mountPropagation? subPathExpr recursiveReadOnly?

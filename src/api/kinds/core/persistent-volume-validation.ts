@@ -1,5 +1,6 @@
 /** Validation of the spec of a PersistentVolume, and of an inline volume spec in a VolumeAttachment. */
 import { posix } from 'node:path'
+import { enumValues } from '../../definitions.ts'
 import { forbiddenField, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { PersistentVolumeSpec } from '../../generated/core/v1.ts'
 import { validateDnsSubdomain, validateOptionalChoice } from '../validation/field-checks.ts'
@@ -15,13 +16,13 @@ export function validatePersistentVolumeSpec(
   const { persistentVolumeReclaimPolicy: policy, storageClassName, volumeMode } = spec
   return [
     ...validateAccessModes(`${field}.accessModes`, spec.accessModes ?? []),
-    ...validateCapacity(`${field}.capacity`, spec.capacity ?? {}),
+    ...validateCapacity(`${field}.capacity`, spec.capacity),
     ...validateOptionalChoice(`${field}.persistentVolumeReclaimPolicy`, policy || undefined, reclaimPolicies),
     ...(spec.nodeAffinity ? validateNodeAffinity(`${field}.nodeAffinity`, spec.nodeAffinity) : []),
     ...validateSources(field, spec, volumeName),
     ...validateRecycling(field, spec),
     ...(storageClassName ? validateDnsSubdomain(`${field}.storageClassName`, storageClassName) : []),
-    ...validateOptionalChoice(`${field}.volumeMode`, volumeMode, ['Block', 'Filesystem']),
+    ...validateOptionalChoice(`${field}.volumeMode`, volumeMode, enumValues('core.PersistentVolumeMode')),
     ...validateAttributesClass(field, spec),
   ]
 }
@@ -52,8 +53,8 @@ export function validateInlineVolumeSpec(field: string, spec: PersistentVolumeSp
   return errors
 }
 
-const reclaimPolicies = ['Delete', 'Recycle', 'Retain']
-const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
+const reclaimPolicies = enumValues('core.PersistentVolumeReclaimPolicy')
+const accessModes = enumValues('core.PersistentVolumeAccessMode')
 
 function validateAccessModes(field: string, modes: readonly string[]): FieldError[] {
   if (modes.length === 0) return [required(field, '')]
@@ -66,13 +67,18 @@ function validateAccessModes(field: string, modes: readonly string[]): FieldErro
   return errors
 }
 
-function validateCapacity(field: string, capacity: Readonly<Record<string, string>>): FieldError[] {
-  const names = Object.keys(capacity)
+function validateCapacity(
+  field: string,
+  capacity: Readonly<Record<string, string>> | undefined,
+): FieldError[] {
+  const names = Object.keys(capacity ?? {})
   const errors = names.length === 0 ? [required(field, '')] : []
-  if (names.length !== 1 || names[0] !== 'storage') errors.push(notSupported(field, capacity, ['storage']))
+  if (names.length !== 1 || names[0] !== 'storage') {
+    errors.push(notSupported(field, capacity ?? null, ['storage']))
+  }
   return [
     ...errors,
-    ...Object.entries(capacity).flatMap(([name, amount]) => [
+    ...Object.entries(capacity ?? {}).flatMap(([name, amount]) => [
       ...validateStoredAmount(`${field}[${name}]`, amount),
       ...validatePositiveQuantity(`${field}[${name}]`, amount),
     ]),

@@ -18,6 +18,8 @@ export const persistentVolumeRules: KindRules<PersistentVolume> = {
   prepareForStatusUpdate: withPhaseTime,
   validate: validateVolume,
   validateUpdate: (volume, old) => [
+    // Kubernetes validates the volume twice, and clients see both errors.
+    ...validateVolume(volume),
     ...validateVolume(volume),
     ...validateUnchanged(volume.spec ?? {}, old.spec ?? {}),
   ],

@@ -1,4 +1,5 @@
 /** Validation of EndpointSlice. */
+import { enumValues } from '../../definitions.ts'
 import {
   duplicate,
   internalFieldError,
@@ -23,7 +24,7 @@ import { portProtocols, validateAppProtocol } from '../validation/ports.ts'
 /** Validates everything except the endpoints. */
 export function validateSlice({ addressType, ports = [] }: EndpointSlice): FieldError[] {
   return [
-    ...validateChoice('addressType', addressType, ['FQDN', 'IPv4', 'IPv6']),
+    ...validateChoice('addressType', addressType, enumValues('discovery.AddressType')),
     ...validatePorts('ports', ports),
   ]
 }

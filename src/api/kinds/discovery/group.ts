@@ -18,12 +18,12 @@ const endpointSliceColumns: KindColumns<EndpointSlice> = {
     textColumn('Endpoints', 'Addresses of the endpoints.'),
     ageColumn,
   ],
-  cells: (slice: Unchecked<EndpointSlice>, nowMs) => [
+  cells: (slice: Unchecked<EndpointSlice>) => [
     nameOf(slice),
     slice.addressType ?? '',
     portsText(slice),
     endpointsText(slice),
-    ageOf(slice, nowMs),
+    ageOf(slice),
   ],
 }
 

@@ -4,6 +4,14 @@ import { set, type Overlay } from '../overlay.ts'
 export const discoveryOverlay: Overlay = {
   atomic: ['EndpointPort'],
   merging: { 'Endpoint.addresses': set },
+  enums: {
+    AddressType: ['FQDN', 'IPv4', 'IPv6'],
+  },
+  enumFields: {
+    'EndpointPort.protocol': 'core.Protocol',
+    'EndpointSlice.addressType': 'AddressType',
+  },
+  spacedSentences: ['Endpoint.deprecatedTopology'],
   fieldNumbers: `
 Endpoint: addresses conditions hostname? targetRef? deprecatedTopology nodeName? zone? hints?
 EndpointConditions: ready? serving? terminating?

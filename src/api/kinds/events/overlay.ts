@@ -2,6 +2,7 @@
 import type { Overlay } from '../overlay.ts'
 
 export const eventsOverlay: Overlay = {
+  spacedSentences: ['Event'],
   resources: { events: { shortNames: ['ev'], storedAs: { group: '', version: 'v1' } } },
   fieldNumbers: `
 Event: metadata! eventTime series? reportingController reportingInstance action reason regarding related? note

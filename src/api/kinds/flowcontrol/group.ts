@@ -26,7 +26,7 @@ const flowSchemaColumns: KindColumns<FlowSchema> = {
     ageColumn,
     textColumn('MissingPL', 'True if the referenced priority level does not exist.'),
   ],
-  cells: (schema: Unchecked<FlowSchema>, nowMs) => {
+  cells: (schema: Unchecked<FlowSchema>) => {
     const { priorityLevelConfiguration, matchingPrecedence = 0, distinguisherMethod } = schema.spec ?? {}
     const dangling = conditionOf(schema.status?.conditions, 'Dangling')
     return [
@@ -34,7 +34,7 @@ const flowSchemaColumns: KindColumns<FlowSchema> = {
       priorityLevelConfiguration?.name ?? '',
       matchingPrecedence,
       distinguisherMethod === undefined ? '<none>' : (distinguisherMethod.type ?? ''),
-      ageOf(schema, nowMs),
+      ageOf(schema),
       dangling === undefined ? '?' : (dangling.status ?? ''),
     ]
   },
@@ -50,7 +50,7 @@ const priorityLevelConfigurationColumns: KindColumns<PriorityLevelConfiguration>
     textColumn('QueueLengthLimit', 'Maximum queue length.'),
     ageColumn,
   ],
-  cells: (level: Unchecked<PriorityLevelConfiguration>, nowMs) => {
+  cells: (level: Unchecked<PriorityLevelConfiguration>) => {
     const { type = '', limited } = level.spec ?? {}
     const queuing = limited?.limitResponse?.queuing
     return [
@@ -60,7 +60,7 @@ const priorityLevelConfigurationColumns: KindColumns<PriorityLevelConfiguration>
       queuing === undefined ? '<none>' : (queuing.queues ?? 0),
       queuing === undefined ? '<none>' : (queuing.handSize ?? 0),
       queuing === undefined ? '<none>' : (queuing.queueLengthLimit ?? 0),
-      ageOf(level, nowMs),
+      ageOf(level),
     ]
   },
 }

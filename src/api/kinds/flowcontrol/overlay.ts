@@ -23,6 +23,15 @@ export const flowcontrolOverlay: Overlay = {
       fields: { group: 'Group', serviceAccount: 'ServiceAccount', user: 'User' },
     },
   },
+  spacedSentences: [
+    'FlowSchemaSpec.matchingPrecedence',
+    'PriorityLevelConfigurationSpec.type',
+    'QueuingConfiguration.handSize',
+    'QueuingConfiguration.queueLengthLimit',
+    'QueuingConfiguration.queues',
+    'ResourcePolicyRule.namespaces',
+    'ResourcePolicyRule.resources',
+  ],
   fieldNumbers: `
 ExemptPriorityLevelConfiguration: nominalConcurrencyShares? lendablePercent?
 FlowDistinguisherMethod: type
@@ -33,7 +42,7 @@ FlowSchemaSpec: priorityLevelConfiguration matchingPrecedence! distinguisherMeth
 FlowSchemaStatus: conditions
 GroupSubject: name
 LimitResponse: type queuing?
-LimitedPriorityLevelConfiguration: nominalConcurrencyShares? limitResponse lendablePercent?
+LimitedPriorityLevelConfiguration: nominalConcurrencyShares?! limitResponse lendablePercent?
   borrowingLimitPercent?
 NonResourcePolicyRule: verbs 6:nonResourceURLs
 PolicyRulesWithSubjects: subjects resourceRules nonResourceRules

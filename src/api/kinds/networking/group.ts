@@ -40,7 +40,7 @@ const ingressColumns: KindColumns<Ingress> = {
     textColumn('Ports', 'Ports: 80, and 443 with TLS.'),
     ageColumn,
   ],
-  cells: (ingress: Unchecked<Ingress>, nowMs) => {
+  cells: (ingress: Unchecked<Ingress>) => {
     const { spec = {}, status } = ingress
     return [
       nameOf(ingress),
@@ -48,7 +48,7 @@ const ingressColumns: KindColumns<Ingress> = {
       hostsText(ingress),
       loadBalancerStatusText(status?.loadBalancer?.ingress),
       (spec.tls?.length ?? 0) > 0 ? '80, 443' : '80',
-      ageOf(ingress, nowMs),
+      ageOf(ingress),
     ]
   },
 }
@@ -60,33 +60,33 @@ const ingressClassColumns: KindColumns<IngressClass> = {
     textColumn('Parameters', 'Reference to the parameters object.'),
     ageColumn,
   ],
-  cells: (object: Unchecked<IngressClass>, nowMs) => {
+  cells: (object: Unchecked<IngressClass>) => {
     const { metadata, spec = {} } = object
     const isDefault = metadata?.annotations?.['ingressclass.kubernetes.io/is-default-class'] === 'true'
     return [
       isDefault ? `${nameOf(object)} (default)` : nameOf(object),
       spec.controller ?? '',
       parametersText(object),
-      ageOf(object, nowMs),
+      ageOf(object),
     ]
   },
 }
 
 const networkPolicyColumns: KindColumns<NetworkPolicy> = {
   columns: [nameColumn, textColumn('Pod-Selector', 'Pods that the policy applies to.'), ageColumn],
-  cells: (policy: Unchecked<NetworkPolicy>, nowMs) => [
+  cells: (policy: Unchecked<NetworkPolicy>) => [
     nameOf(policy),
     selectorText(policy.spec?.podSelector),
-    ageOf(policy, nowMs),
+    ageOf(policy),
   ],
 }
 
 const serviceCidrColumns: KindColumns<ServiceCIDR> = {
   columns: [nameColumn, textColumn('CIDRs', 'CIDRs for service cluster IPs.'), ageColumn],
-  cells: (object: Unchecked<ServiceCIDR>, nowMs) => [
+  cells: (object: Unchecked<ServiceCIDR>) => [
     nameOf(object),
     (object.spec?.cidrs ?? []).join(','),
-    ageOf(object, nowMs),
+    ageOf(object),
   ],
 }
 

@@ -1,4 +1,5 @@
 /** Validation of the Ingress spec. */
+import { enumValues } from '../../definitions.ts'
 import { invalid, invalidEach, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   HTTPIngressPath,
@@ -76,7 +77,7 @@ function validatePaths(field: string, { http }: IngressRule): FieldError[] {
   return paths.flatMap((path, index) => validatePath(`${field}.http.paths[${index}]`, path))
 }
 
-const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix']
+const pathTypes = enumValues('networking.PathType')
 /** Sequences that would allow several spellings of a path. */
 const badSequences = ['//', '/./', '/../', '%2f', '%2F']
 const badEndings = ['/..', '/.']

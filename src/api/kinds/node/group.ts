@@ -11,11 +11,7 @@ export const nodeGroupRules: GroupRules = { RuntimeClass: runtimeClassRules }
 
 const runtimeClassColumns: KindColumns<RuntimeClass> = {
   columns: [nameColumn, textColumn('Handler', 'Runtime handler.'), ageColumn],
-  cells: (object: Unchecked<RuntimeClass>, nowMs) => [
-    nameOf(object),
-    object.handler ?? '',
-    ageOf(object, nowMs),
-  ],
+  cells: (object: Unchecked<RuntimeClass>) => [nameOf(object), object.handler ?? '', ageOf(object)],
 }
 
 export const nodeGroupColumns: GroupColumns = { RuntimeClass: runtimeClassColumns }

@@ -4,6 +4,7 @@ import type { Overlay } from '../overlay.ts'
 export const nodeOverlay: Overlay = {
   quantities: ['Overhead.podFixed'],
   atomic: ['Scheduling.nodeSelector'],
+  spacedSentences: ['RuntimeClass', 'RuntimeClass.handler'],
   fieldNumbers: `
 Overhead: podFixed
 RuntimeClass: metadata handler overhead? scheduling?

@@ -12,6 +12,7 @@ import { validateOverhead } from '../pod/resource-validation.ts'
 import { validateTolerations } from '../pod/scheduling-validation.ts'
 
 export const runtimeClassRules: KindRules<RuntimeClass> = {
+  allowsUnqualifiedFinalizers: true,
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
   validate: validateRuntimeClass,

@@ -1,4 +1,5 @@
 /** Validation of containers, init containers and ephemeral containers. */
+import { enumValues } from '../../definitions.ts'
 import {
   duplicate,
   forbiddenField,
@@ -81,7 +82,7 @@ export function validateImageText(field: string, { image = '' }: Container): Fie
   return [invalid(`${field}.image`, image, 'must not have leading or trailing whitespace')]
 }
 
-const pullPolicies = ['Always', 'IfNotPresent', 'Never']
+const pullPolicies = enumValues('core.PullPolicy')
 const messagePolicies = ['File', 'FallbackToLogsOnError']
 
 function validateCommon(field: string, container: Container, context: ContainerContext): FieldError[] {
@@ -175,7 +176,7 @@ function validatePorts(field: string, ports: readonly ContainerPort[]): FieldErr
     if (!containerPort) errors.push(required(`${place}.containerPort`, ''))
     else errors.push(...invalidEach(`${place}.containerPort`, containerPort, checkPortNumber(containerPort)))
     if (hostPort) errors.push(...invalidEach(`${place}.hostPort`, hostPort, checkPortNumber(hostPort)))
-    return [...errors, ...validateChoice(`${place}.protocol`, protocol, ['SCTP', 'TCP', 'UDP'])]
+    return [...errors, ...validateChoice(`${place}.protocol`, protocol, enumValues('core.Protocol'))]
   })
 }
 

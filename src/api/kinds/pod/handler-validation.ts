@@ -1,4 +1,5 @@
 /** Validation of probes and lifecycle hooks, which must have exactly one handler. */
+import { enumValues } from '../../definitions.ts'
 import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
 import type {
   ExecAction,
@@ -103,7 +104,7 @@ function validateRequest(
   return [
     ...validatePresent(`${field}.path`, path),
     ...validatePort(`${field}.port`, port),
-    ...validateOptionalChoice(`${field}.scheme`, scheme, ['HTTP', 'HTTPS']),
+    ...validateOptionalChoice(`${field}.scheme`, scheme, enumValues('core.URIScheme')),
     ...(httpHeaders ?? [])
       .map(header => header.name ?? '')
       .flatMap(name => {

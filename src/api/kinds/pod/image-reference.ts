@@ -19,11 +19,14 @@ function tagOf(image: string): string {
   return at === -1 ? 'latest' : ''
 }
 
+const repositoryLengthMax = 255
+
 /** An optional host, which may contain capital letters, and a lower-case path. */
 function isRepository(repository: string): boolean {
   const slash = repository.indexOf('/')
   const first = repository.slice(0, Math.max(slash, 0))
   const isHost = /[.:A-Z]/.test(first) || first === 'localhost'
   const path = isHost ? repository.slice(slash + 1) : repository
+  if (repository.length > repositoryLengthMax) return false
   return /^[a-z0-9]/.test(path) && !/[^-a-z0-9._/]|[-._/]$|\/[-._/]|[-._]\//.test(path)
 }

@@ -24,11 +24,14 @@ import { mapCopyOnWrite, withField, withoutField } from '../../copy-on-write.ts'
 
 export function preparePodCreate(pod: Pod): Pod {
   const spec = withAppArmorFields(withLabelKeys(dropDisabledFields(specOf(pod)), pod.metadata.labels), pod)
+  const { creationTimestamp } = pod.metadata
   const gated: PodCondition = {
     type: 'PodScheduled',
     status: 'False',
+    ...(pod.metadata.creationTimestamp && { lastTransitionTime: pod.metadata.creationTimestamp }),
     reason: 'SchedulingGated',
     message: 'Scheduling is blocked due to non-empty scheduling gates',
+    ...(creationTimestamp && { lastTransitionTime: creationTimestamp }),
   }
   const status: PodStatus = {
     ...(spec.schedulingGates?.length && { conditions: [gated] }),

@@ -28,11 +28,15 @@ function created(given: object): Pod {
 
 test('a new pod has phase Pending and its QoS class', () => {
   assert.deepEqual(created(pod()).status, { phase: 'Pending', qosClass: 'BestEffort' })
-  assert.deepEqual(created(pod({ schedulingGates: [{ name: 'x' }] })).status, {
+  const gated = pod({ schedulingGates: [{ name: 'x' }] })
+  const creationTimestamp = '2026-01-01T00:00:00Z'
+  const stamped = { ...gated, metadata: { ...gated.metadata, creationTimestamp } }
+  assert.deepEqual(created(stamped).status, {
     conditions: [
       {
         type: 'PodScheduled',
         status: 'False',
+        lastTransitionTime: creationTimestamp,
         reason: 'SchedulingGated',
         message: 'Scheduling is blocked due to non-empty scheduling gates',
       },
@@ -111,6 +115,21 @@ test('an AppArmor annotation sets the appArmorProfile field', () => {
   })
 })
 
+test('AppArmor annotations are deprecated, which a warning tells before they become fields', () => {
+  const key = 'container.apparmor.security.beta.kubernetes.io/a'
+  const check = (spec: object, annotations: Record<string, string>, ...expected: readonly string[]): void => {
+    assert.deepEqual(podRules.warningsBeforeCreate?.(pod(spec, { annotations })), expected)
+  }
+  const warning = `metadata.annotations[${key}]: deprecated since v1.30; use the "appArmorProfile" field instead`
+  const appArmorProfile = { type: 'Unconfined' }
+  check({}, { [key]: 'localhost/x' }, warning)
+  check({}, { [key]: 'invalid' }, warning)
+  check({}, { [`${key}bc`]: 'unconfined' })
+  check({ securityContext: { appArmorProfile } }, { [key]: 'unconfined' })
+  check({ securityContext: { appArmorProfile } }, { [key]: 'runtime/default' }, warning)
+  check({ os: { name: 'windows' } }, { [key]: 'unconfined' })
+})
+
 test('a pod status update keeps fields that old kubelets omit', () => {
   const old: Pod = {
     metadata: {},
@@ -135,6 +154,7 @@ test('selectable fields of Pod', () => {
   const fields = Object.entries(podRules.selectableFields ?? {}).map(([name, read]) => [name, read(made)])
   assert.deepEqual(Object.fromEntries(fields), {
     'spec.nodeName': '',
+    'spec.host': '',
     'spec.restartPolicy': 'Always',
     'spec.schedulerName': 'default-scheduler',
     'spec.serviceAccountName': '',

@@ -13,7 +13,12 @@ import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { validatePodStatusUpdate } from './pod-status-validation.ts'
 import { validateEphemeralContainersUpdate, validatePodUpdate } from './pod-update-validation.ts'
 import { specOf, validatePodCreate } from './pod-validation.ts'
-import { warningsForName, warningsForPod, warningsForTemplate } from './pod-warnings.ts'
+import {
+  warningsForAppArmorAnnotations,
+  warningsForName,
+  warningsForPod,
+  warningsForTemplate,
+} from './pod-warnings.ts'
 import { validatePodTemplate } from './pod-template-validation.ts'
 import { semanticEqual } from '../validation/semantic-equal.ts'
 import { withField, withMissing } from '../../copy-on-write.ts'
@@ -33,6 +38,7 @@ export const podRules: KindRules<Pod> = {
     ephemeralcontainers: { merge: ephemeralContainersOf, validate: validateEphemeralContainersUpdate },
     resize: { merge: resizeOf, validate: validateResizeUpdate },
   },
+  warningsBeforeCreate: warningsForAppArmorAnnotations,
   warnings(pod, old) {
     if (old !== undefined) return []
     const { metadata } = pod
@@ -40,6 +46,8 @@ export const podRules: KindRules<Pod> = {
   },
   selectableFields: {
     'spec.nodeName': pod => pod.spec?.nodeName ?? '',
+    // The name of spec.nodeName in old clients.
+    'spec.host': pod => pod.spec?.nodeName ?? '',
     'spec.restartPolicy': pod => pod.spec?.restartPolicy ?? '',
     'spec.schedulerName': pod => pod.spec?.schedulerName ?? '',
     'spec.serviceAccountName': pod => pod.spec?.serviceAccountName ?? '',

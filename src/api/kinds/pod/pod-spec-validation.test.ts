@@ -398,12 +398,12 @@ test('validation of pod resource claims', () => {
   })
   checkSpec(
     { resourceClaims: [{ name: 'a' }] },
-    'resourceClaims[0]: Invalid value: {"name":"a"}: must specify one of',
+    'resourceClaims[0]: Invalid value: {"Name":"a","ResourceClaimName":null,',
   )
   checkSpec(
     { resourceClaims: [{ resourceClaimName: 'X', resourceClaimTemplateName: 'y' }] },
     'resourceClaims[0].name: Required value',
-    'resourceClaims[0]: Invalid value: {"resourceClaimName":"X"',
+    'resourceClaims[0]: Invalid value: {"Name":"","ResourceClaimName":"X"',
     'resourceClaims[0].resourceClaimName: Invalid value: "X"',
   )
 })
@@ -430,6 +430,7 @@ test('validation of pod-level resources', () => {
   check(
     resources({ requests: { cpu: '1' }, claims: [{ name: 'x' }] }, {}),
     'spec.resources.claims: Forbidden: claims may not be set for Resources at pod-level',
+    'spec.resources.claims[0]: Not found: "x": must be one of the names in pod.spec.resourceClaims which is empty',
   )
   checkSpec(
     { overhead: { gpu: '1' } },

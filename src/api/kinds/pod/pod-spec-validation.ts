@@ -55,7 +55,7 @@ export function validatePodSpec(field: string, spec: PodSpec, context: SpecConte
     ...validateContainers(`${field}.containers`, containerContext),
     ...validateInitContainers(`${field}.initContainers`, containerContext),
     ...validateEphemeralContainers(`${field}.ephemeralContainers`, containerContext),
-    ...validatePodResources(`${field}.resources`, spec),
+    ...validatePodResources(`${field}.resources`, spec, claims),
     ...validateHost(field, spec, context),
     ...validatePodRestartPolicy(`${field}.restartPolicy`, spec.restartPolicy),
     ...validatePodSecurityContext(`${field}.securityContext`, spec),
@@ -150,20 +150,25 @@ function validateResourceClaims(
     return [forbiddenField('', 'static pods do not support resource claims')]
   }
   const names = new Set<string>()
-  return claims.flatMap((claim, index) => {
-    const { name, resourceClaimName: ready, resourceClaimTemplateName: template } = claim
+  return claims.flatMap(({ name, resourceClaimName: ready, resourceClaimTemplateName: template }, index) => {
     const place = `${field}[${index}]`
+    // Messages show the names of Kubernetes' internal type.
+    const shown = {
+      Name: name ?? '',
+      ResourceClaimName: ready ?? null,
+      ResourceClaimTemplateName: template ?? null,
+    }
     const errors = names.has(name)
       ? [duplicate(`${place}.name`, name)]
       : validateRequiredName(`${place}.name`, name, checkDns1123Label)
     if (name) names.add(name)
     if (ready !== undefined && template !== undefined) {
       const detail = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified'
-      errors.push(invalid(place, claim, detail))
+      errors.push(invalid(place, shown, detail))
     }
     if (ready === undefined && template === undefined) {
       errors.push(
-        invalid(place, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'),
+        invalid(place, shown, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'),
       )
     }
     if (ready !== undefined) {

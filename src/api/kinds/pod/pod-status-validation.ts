@@ -15,14 +15,16 @@ import type {
   LinuxContainerUser,
   Pod,
   PodCondition,
+  PodExtendedResourceClaimStatus,
   PodResourceClaimStatus,
   PodSpec,
   ResourceHealth,
   ResourceStatus,
 } from '../../generated/core/v1.ts'
 import { parseIpLeniently, validateIpForLegacyField } from '../../net/ip.ts'
-import { checkDns1123Subdomain, checkQualifiedName, checkUserId } from '../../names.ts'
+import { checkDns1123Label, checkDns1123Subdomain, checkQualifiedName, checkUserId } from '../../names.ts'
 import { containersOf } from '../../core/pod-containers.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { specOf } from './pod-validation.ts'
 
 export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldError[] {
@@ -35,6 +37,7 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldError[] {
     ...validateQosClass('status.qosClass', pod, old),
     ...validateTransitions(pod, old),
     ...validateClaimStatuses('status.resourceClaimStatuses', status.resourceClaimStatuses ?? [], spec),
+    ...validateExtendedClaim('status.extendedResourceClaimStatus', status.extendedResourceClaimStatus, spec),
     ...validateIps('status.podIPs', status.podIPs ?? [], old.status?.podIPs ?? []),
     ...validateHostIps('status.hostIPs', pod, old),
     ...statusLists.flatMap(list => [
@@ -114,6 +117,69 @@ function mayRestart(container: Container, spec: PodSpec, exitCode = 0): boolean 
 
 function restartsAll(container: Container): boolean {
   return container.restartPolicyRules?.some(rule => rule.action === 'RestartAllContainers') ?? false
+}
+
+function validateExtendedClaim(
+  field: string,
+  claim: Unchecked<PodExtendedResourceClaimStatus> | undefined,
+  spec: PodSpec,
+): FieldError[] {
+  if (claim === undefined) return []
+  const { requestMappings = [], resourceClaimName = '' } = claim
+  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])]
+  const seen = new Set<string>()
+  const errors = requestMappings.flatMap(
+    ({ containerName = '', resourceName = '', requestName = '' }, index) => {
+      const place = `${field}.requestMappings[${index}]`
+      const container = containers.findLast(({ name }) => name === containerName)
+      const key = JSON.stringify([containerName, resourceName, requestName])
+      const isRepeated = seen.has(key)
+      seen.add(key)
+      return [
+        ...validateMapping(place, { containerName, resourceName }, container),
+        ...invalidEach(`${field}.requestName`, requestName, checkDns1123Label(requestName)),
+        ...(isRepeated
+          ? Object.entries({ containerName, resourceName, requestName }).map(([name, value]) => {
+              return duplicate(`${place}.${name}`, value)
+            })
+          : []),
+      ]
+    },
+  )
+  const hasMappings = requestMappings.length > 0
+  return [
+    ...(hasMappings
+      ? []
+      : [required(`${field}.requestMappings`, 'at least one request mapping is required')]),
+    ...errors,
+    ...(resourceClaimName === ''
+      ? [required(`${field}.resourceClaimName`, '')]
+      : invalidEach(
+          `${field}.resourceClaimName`,
+          resourceClaimName,
+          checkDns1123Subdomain(resourceClaimName),
+        )),
+  ]
+}
+
+interface Mapping {
+  readonly containerName: string
+  readonly resourceName: string
+}
+
+function validateMapping(
+  field: string,
+  { containerName, resourceName }: Mapping,
+  container: Container | undefined,
+): FieldError[] {
+  const lists = (suffix: string): string => `spec.initContainers.${suffix} or spec.containers.${suffix}`
+  if (container === undefined) {
+    const text = `must match the name of an entry in ${lists('name')}`
+    return [invalid(`${field}.containerName`, containerName, text)]
+  }
+  if (container.resources?.requests?.[resourceName] !== undefined) return []
+  const text = `must match the extended resource name of an entry in ${lists('resources.requests')}`
+  return [invalid(`${field}.resourceName`, resourceName, text)]
 }
 
 function validateClaimStatuses(

@@ -1,5 +1,5 @@
 /** Validation of pod templates, and the additional requirements of workload controllers. */
-import { forbiddenField, invalid, notSupported, type FieldError } from '../../field-error.ts'
+import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { PodTemplateSpec } from '../../generated/core/v1.ts'
 import { validateLabels } from '../../labels.ts'
 import { compileLabelSelector, type LabelSelector } from '../../selectors/selector.ts'
@@ -10,17 +10,26 @@ import { validateSelector } from '../validation/selectors.ts'
 
 export function validatePodTemplate(field: string, template: PodTemplateSpec): FieldError[] {
   const { metadata = {}, spec = { containers: [] } } = template
-  const { labels, annotations = {} } = metadata
   const errors = [
-    ...validateLabels(`${field}.labels`, labels),
-    ...validateAnnotations(annotations, `${field}.annotations`),
-    ...validatePodAnnotations(`${field}.annotations`, annotations, spec),
+    ...validatePodTemplateMetadata(field, template),
     ...validatePodSpec(`${field}.spec`, spec, {}),
     ...validateProfilesMatch(`${field}.spec`, metadata, spec),
   ]
   if (!spec.ephemeralContainers?.length) return errors
   const detail = 'ephemeral containers not allowed in pod template'
   return [...errors, forbiddenField(`${field}.spec.ephemeralContainers`, detail)]
+}
+
+export function validatePodTemplateMetadata(
+  field: string,
+  { metadata = {}, spec = { containers: [] } }: PodTemplateSpec,
+): FieldError[] {
+  const { labels, annotations = {} } = metadata
+  return [
+    ...validateLabels(`${field}.labels`, labels),
+    ...validateAnnotations(annotations, `${field}.annotations`),
+    ...validatePodAnnotations(`${field}.annotations`, annotations, spec),
+  ]
 }
 
 /**
@@ -44,28 +53,42 @@ export function validateTemplateRestartsAlways(
   return errors
 }
 
-export interface SelectorRules {
+export interface SelectedTemplate {
   readonly selector: LabelSelector | undefined
-  readonly template: PodTemplateSpec | undefined
+  readonly template: PodTemplateSpec
   /** Error message for a selector that matches everything. */
   readonly emptyDetail: string
+  /** Error message for an invalid selector. */
+  readonly invalidDetail: string
+  readonly validateTemplate: (field: string, template: PodTemplateSpec) => readonly FieldError[]
 }
 
-/** The selector must be valid, must not be empty, and must match the labels of the template. */
-export function validatePodSelector(
-  field: string,
-  { selector, template, emptyDetail }: SelectorRules,
-): FieldError[] {
+/**
+ * The selector must be present, valid and not empty, and must match the labels of the template. The template is
+ * validated only if the selector is valid.
+ */
+export function validateSelectorAndTemplate(field: string, options: SelectedTemplate): FieldError[] {
+  const { selector, template, emptyDetail, invalidDetail } = options
   const place = `${field}.selector`
-  const errors = validateSelector(place, selector)
-  const terms = Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions?.length ?? 0)
-  if (selector !== undefined && terms === 0) errors.push(invalid(place, selector, emptyDetail))
-  return errors.length > 0 ? errors : validateSelectorMatchesTemplate(field, selector, template)
+  const faults = validateSelector(place, selector)
+  if (faults.length > 0) return [...faults, invalid(place, selector, invalidDetail)]
+  const errors: FieldError[] = []
+  if (selector === undefined) errors.push(required(place, ''))
+  else if (isEmptySelector(selector)) errors.push(invalid(place, selector, emptyDetail))
+  return [
+    ...errors,
+    ...validateSelectorMatchesTemplate(field, selector, template),
+    ...options.validateTemplate(`${field}.template`, template),
+  ]
+}
+
+export function isEmptySelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
+  return Object.keys(matchLabels).length + matchExpressions.length === 0
 }
 
 /**
  * A controller whose selector does not match its own pods would create pods without end. The selector must be
- * valid.
+ * valid; an absent one matches nothing.
  */
 export function validateSelectorMatchesTemplate(
   field: string,
@@ -73,7 +96,7 @@ export function validateSelectorMatchesTemplate(
   template: PodTemplateSpec | undefined,
 ): FieldError[] {
   const labels = template?.metadata?.labels
-  if (selector === undefined || compileLabelSelector(selector).matches(labels)) return []
+  if (compileLabelSelector(selector).matches(labels)) return []
   const detail = '`selector` does not match template `labels`'
   return [invalid(`${field}.template.metadata.labels`, labels ?? null, detail)]
 }

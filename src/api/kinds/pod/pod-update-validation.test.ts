@@ -190,6 +190,27 @@ test('validation of pod status', () => {
     status({}),
     'status.resourceClaimStatuses[0].name: Invalid value: "x": must match the name of an entry in `spec.resourceCl',
   )
+  const claim = 'status.extendedResourceClaimStatus'
+  const mapping = { containerName: 'x', resourceName: 'example.com/device', requestName: 'one' }
+  const extended = (...requestMappings: readonly object[]): object =>
+    status({ extendedResourceClaimStatus: { requestMappings, resourceClaimName: 'claim' } })
+  checkStatus(
+    extended(),
+    status({}),
+    `${claim}.requestMappings: Required value: at least one request mapping is req`,
+  )
+  checkStatus(
+    extended(mapping),
+    status({}),
+    `${claim}.requestMappings[0].containerName: Invalid value: "x": must match the name of an entry in spec.initC`,
+  )
+  checkStatus(
+    status({ extendedResourceClaimStatus: { requestMappings: [{ ...mapping, requestName: 'A' }] } }),
+    status({}),
+    `${claim}.requestMappings[0].containerName: Invalid value: "x"`,
+    `${claim}.requestName: Invalid value: "A": a lowercase RFC 1123 label must`,
+    `${claim}.resourceClaimName: Required value`,
+  )
 })
 
 test('a terminated container must not become running again', () => {

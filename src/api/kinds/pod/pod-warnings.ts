@@ -3,6 +3,7 @@ import type {
   Container,
   HostAlias,
   NodeSelectorTerm,
+  Pod,
   PodAffinity,
   PodSpec,
   PodTemplateSpec,
@@ -22,6 +23,13 @@ import { warningsForVolumes } from './volume-warnings.ts'
 /** Warnings for the spec and metadata of a pod. */
 export function warningsForPod(metadata: ObjectMeta | undefined, spec: PodSpec): string[] {
   return warn('', metadata ?? {}, spec)
+}
+
+/** Warnings for AppArmor annotations of a new pod, before they become fields. */
+export function warningsForAppArmorAnnotations({ metadata, spec }: Pod): string[] {
+  const { annotations } = metadata
+  if (annotations === undefined || spec === undefined || spec.os?.name === 'windows') return []
+  return containersOf(spec, 'spec').flatMap(placed => warningsForAppArmor('', annotations, { placed, spec }))
 }
 
 /** `field` is the path of the template: `spec.template`. */
@@ -213,33 +221,39 @@ function warningsForContainer(
   if (annotations[seccompKey] !== undefined && !container.securityContext?.seccompProfile) {
     warnings.push(`${prefix}metadata.annotations[${seccompKey}]: ${seccompMessage}`)
   }
-  const appArmorKey = appArmorPrefix + container.name
-  const annotation = annotations[appArmorKey]
-  if (annotation !== undefined && !container.securityContext?.appArmorProfile) {
-    const ofPod = spec.securityContext?.appArmorProfile
-    if (!ofPod || !semanticEqual(ofPod, appArmorFieldOf(annotation))) {
-      const message = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-      warnings.push(`${prefix}metadata.annotations[${appArmorKey}]: ${message}`)
-    }
-  }
   return [
     ...warnings,
+    ...warningsForAppArmor(prefix, annotations, { placed, spec }),
     ...warningsForFractions(`${field}.resources.limits`, container.resources?.limits),
     ...warningsForFractions(`${field}.resources.requests`, container.resources?.requests),
     ...warningsForEnv(`${field}.env`, container),
   ]
 }
 
+function warningsForAppArmor(
+  prefix: string,
+  annotations: Readonly<Record<string, string>>,
+  { placed: { container }, spec }: ContainerOfPod,
+): string[] {
+  const key = appArmorPrefix + container.name
+  const annotation = annotations[key]
+  if (annotation === undefined || container.securityContext?.appArmorProfile) return []
+  const ofPod = spec.securityContext?.appArmorProfile
+  if (ofPod && semanticEqual(ofPod, appArmorFieldOf(annotation))) return []
+  const message = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+  return [`${prefix}metadata.annotations[${key}]: ${message}`]
+}
+
 /** A variable hides an earlier one of the same name unless its value refers to it. */
 function warningsForEnv(field: string, { env = [] }: Container): string[] {
   const seen = new Set<string>()
   return env.flatMap(({ name, value = '', valueFrom }, index) => {
-    const reference = `$(${name})`
-    const buildsOn = valueFrom === undefined && value !== reference && value.includes(reference)
     if (!seen.has(name)) {
       seen.add(name)
       return []
     }
+    const reference = `$(${name})`
+    const buildsOn = valueFrom === undefined && value !== reference && value.includes(reference)
     const message = `hides previous definition of ${quote(name)}, which may be dropped when using apply`
     return buildsOn ? [] : [`${field}[${index}]: ${message}`]
   })

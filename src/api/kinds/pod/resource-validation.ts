@@ -8,7 +8,7 @@ import {
   type FieldError,
 } from '../../field-error.ts'
 import type { PodSpec, ResourceClaim, ResourceRequirements } from '../../generated/core/v1.ts'
-import { compareQuantities, formatQuantity } from '../../text/quantity.ts'
+import { compareQuantities, formatQuantity, type Quantity } from '../../text/quantity.ts'
 import { validateDnsLabel } from '../validation/field-checks.ts'
 import {
   aggregateContainerResources,
@@ -43,7 +43,11 @@ export function validateOverhead(field: string, overhead: ResourceList): FieldEr
   return validateRequirements(field, { limits: overhead }, validateContainerResource)
 }
 
-export function validatePodResources(field: string, spec: PodSpec): FieldError[] {
+export function validatePodResources(
+  field: string,
+  spec: PodSpec,
+  claimNames: ReadonlySet<string>,
+): FieldError[] {
   const { resources, os } = spec
   if (resources === undefined) return []
   if (os?.name === 'windows') return [forbiddenField(field, 'may not be set for a windows pod')]
@@ -52,6 +56,7 @@ export function validatePodResources(field: string, spec: PodSpec): FieldError[]
       ? [forbiddenField(`${field}.claims`, 'claims may not be set for Resources at pod-level')]
       : []),
     ...validateRequirements(field, resources, validatePodResource),
+    ...validateClaims(`${field}.claims`, resources.claims ?? [], claimNames),
     ...validateEnoughForContainers(field, spec, resources),
   ]
 }
@@ -62,11 +67,21 @@ function validateRequirements(
   checkName: NameCheck,
 ): FieldError[] {
   const { limits = {}, requests = {} } = resources
-  const errors = [
-    ...validateAmounts(`${field}.limits`, limits, checkName),
-    ...validateAmounts(`${field}.requests`, requests, checkName),
-    ...validateWithinLimits(field, requests, limits),
-  ]
+  const bounds = amountsOf(limits)
+  const errors: FieldError[] = []
+  for (const [name, text] of Object.entries(limits)) {
+    errors.push(
+      ...validateAmount(`${field}.limits[${name}]`, { name, text }, checkName),
+      ...validateHugePages(`${field}.limits[${name}]`, { name, text }),
+    )
+  }
+  for (const [name, text] of Object.entries(requests)) {
+    errors.push(
+      ...validateAmount(`${field}.requests[${name}]`, { name, text }, checkName),
+      ...validateWithinLimit(field, { name, text }, { limit: bounds.get(name), limitText: limits[name] }),
+      ...validateHugePages(`${field}.requests[${name}]`, { name, text }),
+    )
+  }
   const names = [...Object.keys(limits), ...Object.keys(requests)]
   if (names.some(isHugePageResourceName) && !names.includes('cpu') && !names.includes('memory')) {
     errors.push(forbiddenField(field, 'HugePages require cpu or memory'))
@@ -74,42 +89,42 @@ function validateRequirements(
   return errors
 }
 
-function validateAmounts(field: string, list: ResourceList, checkName: NameCheck): FieldError[] {
-  const errors: FieldError[] = []
-  for (const [name, text] of Object.entries(list)) {
-    const place = `${field}[${name}]`
-    const amount = quantityOf(text)
-    errors.push(...checkName(place, name))
-    if (amount.nanos < 0n) errors.push(invalid(place, text, 'must be greater than or equal to 0'))
-    if (isIntegerResourceName(name) && amount.nanos % 1_000_000_000n !== 0n) {
-      errors.push(invalid(place, text, 'must be an integer'))
-    }
-    if (isHugePageResourceName(name) && !isHugePageResourceValueDivisible(name, amount)) {
-      errors.push(invalid(place, text, `${text} is not positive integer multiple of ${name}`))
-    }
+interface NamedAmount {
+  readonly name: string
+  readonly text: string
+}
+
+function validateAmount(field: string, { name, text }: NamedAmount, checkName: NameCheck): FieldError[] {
+  const amount = quantityOf(text)
+  const errors = checkName(field, name)
+  if (amount.nanos < 0n) errors.push(invalid(field, text, 'must be greater than or equal to 0'))
+  if (isIntegerResourceName(name) && amount.nanos % 1_000_000_000n !== 0n) {
+    errors.push(invalid(field, text, 'must be an integer'))
   }
   return errors
 }
 
-function validateWithinLimits(field: string, requests: ResourceList, limits: ResourceList): FieldError[] {
-  const errors: FieldError[] = []
-  const bounds = amountsOf(limits)
-  for (const [name, text] of Object.entries(requests)) {
-    const limit = bounds.get(name)
-    const mayDiffer = isOvercommitAllowed(name)
-    if (limit === undefined) {
-      if (!mayDiffer) {
-        errors.push(required(`${field}.limits`, 'Limit must be set for non overcommitable resources'))
-      }
-      continue
-    }
-    const order = compareQuantities(quantityOf(text), limit)
-    const relation = mayDiffer ? 'less than or equal to' : 'equal to'
-    if (order > 0 || (order < 0 && !mayDiffer)) {
-      errors.push(invalid(`${field}.requests`, text, `must be ${relation} ${name} limit of ${limits[name]}`))
-    }
+function validateHugePages(field: string, { name, text }: NamedAmount): FieldError[] {
+  if (!isHugePageResourceName(name) || isHugePageResourceValueDivisible(name, quantityOf(text))) return []
+  return [invalid(field, text, `${text} is not positive integer multiple of ${name}`)]
+}
+
+interface Bound {
+  readonly limit: Quantity | undefined
+  readonly limitText: string | undefined
+}
+
+function validateWithinLimit(field: string, { name, text }: NamedAmount, bound: Bound): FieldError[] {
+  const { limit, limitText } = bound
+  const mayDiffer = isOvercommitAllowed(name)
+  if (limit === undefined) {
+    if (mayDiffer) return []
+    return [required(`${field}.limits`, 'Limit must be set for non overcommitable resources')]
   }
-  return errors
+  const order = compareQuantities(quantityOf(text), limit)
+  if (order === 0 || (order < 0 && mayDiffer)) return []
+  const relation = mayDiffer ? 'less than or equal to' : 'equal to'
+  return [invalid(`${field}.requests`, text, `must be ${relation} ${name} limit of ${limitText}`)]
 }
 
 function validateClaims(
@@ -127,13 +142,16 @@ function validateClaims(
       errors.push(required(place, ''))
       continue
     }
-    const part = request ? `${name}/${request}` : name
-    if (request) errors.push(...validateDnsLabel(`${place}.request`, request))
     if (whole.has(name)) errors.push(duplicate(place, name))
-    else if (parts.has(part) || (!request && partlyUsed.has(name))) errors.push(duplicate(place, part))
-    if (request) partlyUsed.add(name)
-    else whole.add(name)
-    parts.add(part)
+    else if (request) {
+      errors.push(...validateDnsLabel(`${place}.request`, request))
+      if (parts.has(`${name}/${request}`)) errors.push(duplicate(place, `${name}/${request}`))
+      parts.add(`${name}/${request}`)
+      partlyUsed.add(name)
+    } else {
+      if (partlyUsed.has(name)) errors.push(duplicate(place, name))
+      whole.add(name)
+    }
     if (!known.has(name)) errors.push(unknownClaim(place, name, known))
   }
   return errors

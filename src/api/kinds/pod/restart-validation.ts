@@ -1,4 +1,5 @@
 /** Validation of restart policies, restart rules and resize policies. */
+import { enumValues } from '../../definitions.ts'
 import { duplicate, invalid, notSupported, required, tooMany, type FieldError } from '../../field-error.ts'
 import type { Container, ContainerResizePolicy, ContainerRestartRule } from '../../generated/core/v1.ts'
 import { validateChoice, validateOptionalChoice } from '../validation/field-checks.ts'
@@ -8,11 +9,11 @@ const exitCodesMax = 255
 
 export function validateContainerRestart(field: string, container: Container): FieldError[] {
   const { restartPolicy, restartPolicyRules: rules = [] } = container
-  const errors = validateOptionalChoice(`${field}.restartPolicy`, restartPolicy, [
-    'Always',
-    'Never',
-    'OnFailure',
-  ])
+  const errors = validateOptionalChoice(
+    `${field}.restartPolicy`,
+    restartPolicy,
+    enumValues('core.RestartPolicy'),
+  )
   if (restartPolicy === undefined && rules.length > 0) {
     errors.push(required(`${field}.restartPolicy`, 'must specify restartPolicy when restart rules are used'))
   }

@@ -1,4 +1,5 @@
 /** Validation of tolerations, topology spread constraints, readiness gates and scheduling gates. */
+import { enumValues } from '../../definitions.ts'
 import {
   duplicate,
   invalid,
@@ -89,7 +90,7 @@ function validateConstraint(field: string, constraint: Partial<TopologySpreadCon
   } = constraint
   const errors = validatePositive(`${field}.maxSkew`, maxSkew)
   if (!topologyKey) errors.push(required(`${field}.topologyKey`, 'can not be empty'))
-  const actions = ['DoNotSchedule', 'ScheduleAnyway']
+  const actions = enumValues('core.UnsatisfiableConstraintAction')
   errors.push(...validateOptionalChoice(`${field}.whenUnsatisfiable`, whenUnsatisfiable, actions))
   if (minDomains !== undefined) errors.push(...validatePositive(`${field}.minDomains`, minDomains))
   if (minDomains !== undefined && whenUnsatisfiable !== 'DoNotSchedule') {
@@ -98,11 +99,16 @@ function validateConstraint(field: string, constraint: Partial<TopologySpreadCon
   }
   return [
     ...errors,
-    ...validateOptionalChoice(`${field}.nodeAffinityPolicy`, constraint.nodeAffinityPolicy, [
-      'Honor',
-      'Ignore',
-    ]),
-    ...validateOptionalChoice(`${field}.nodeTaintsPolicy`, constraint.nodeTaintsPolicy, ['Honor', 'Ignore']),
+    ...validateOptionalChoice(
+      `${field}.nodeAffinityPolicy`,
+      constraint.nodeAffinityPolicy,
+      enumValues('core.NodeInclusionPolicy'),
+    ),
+    ...validateOptionalChoice(
+      `${field}.nodeTaintsPolicy`,
+      constraint.nodeTaintsPolicy,
+      enumValues('core.NodeInclusionPolicy'),
+    ),
     ...validateLabelKeys(field, { matchLabelKeys, labelSelector }),
     ...validateSelector(`${field}.labelSelector`, labelSelector),
   ]

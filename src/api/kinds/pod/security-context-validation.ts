@@ -1,4 +1,5 @@
 /** Validation of security contexts of pods and containers. */
+import { enumValues } from '../../definitions.ts'
 import { duplicate, invalid, invalidEach, required, tooLong, type FieldError } from '../../field-error.ts'
 import type {
   AppArmorProfile,
@@ -23,7 +24,7 @@ export function validateSecurityContext(
   const errors = [
     ...validateId(`${field}.runAsUser`, runAsUser),
     ...validateId(`${field}.runAsGroup`, runAsGroup),
-    ...validateOptionalChoice(`${field}.procMount`, procMount, ['Default', 'Unmasked']),
+    ...validateOptionalChoice(`${field}.procMount`, procMount, enumValues('core.ProcMountType')),
   ]
   if (hostUsers && procMount === 'Unmasked') {
     errors.push(invalid(`${field}.procMount`, procMount, '`hostUsers` must be false to use `Unmasked`'))
@@ -79,14 +80,14 @@ export function validatePodSecurityContext(field: string, spec: PodSpec): FieldE
   ]
 }
 
-const groupChanges = ['Always', 'OnRootMismatch']
-const groupMerges = ['Merge', 'Strict']
+const groupChanges = enumValues('core.PodFSGroupChangePolicy')
+const groupMerges = enumValues('core.SupplementalGroupsPolicy')
 
 function validateId(field: string, id: Int64 | undefined): FieldError[] {
   return id === undefined ? [] : invalidEach(field, id, checkUserId(id))
 }
 
-const profileTypes = ['Localhost', 'RuntimeDefault', 'Unconfined']
+const profileTypes = enumValues('core.SeccompProfileType')
 
 function validateSeccompProfile(field: string, profile: SeccompProfile | undefined): FieldError[] {
   if (profile === undefined) return []

@@ -1,4 +1,5 @@
 /** Validation of claim specs: in a PersistentVolumeClaim, an ephemeral volume or a StatefulSet. */
+import { enumValues } from '../../definitions.ts'
 import {
   forbiddenField,
   invalid,
@@ -28,7 +29,7 @@ export function validateVolumeClaimSpec(field: string, spec: PersistentVolumeCla
     ...validateSelector(`${field}.selector`, selector),
     ...validateStorage(`${field}.resources[storage]`, spec.resources?.requests?.['storage']),
     ...validateClass(`${field}.storageClassName`, storageClassName),
-    ...validateOptionalChoice(`${field}.volumeMode`, volumeMode, ['Block', 'Filesystem']),
+    ...validateOptionalChoice(`${field}.volumeMode`, volumeMode, enumValues('core.PersistentVolumeMode')),
     ...validateDataSources(field, spec),
     ...validateClass(`${field}.volumeAttributesClassName`, volumeAttributesClassName),
   ]
@@ -44,7 +45,7 @@ export function validateVolumeClaimTemplate(
   ]
 }
 
-const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
+const accessModes = enumValues('core.PersistentVolumeAccessMode')
 
 function validateAccessModes(field: string, modes: readonly string[]): FieldError[] {
   if (modes.length === 0) return [required(field, 'at least 1 access mode is required')]

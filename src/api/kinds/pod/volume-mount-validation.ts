@@ -1,4 +1,5 @@
 /** Validation of volume mounts and volume devices. */
+import { enumValues } from '../../definitions.ts'
 import { forbiddenField, invalid, notFoundField, notSupported, type FieldError } from '../../field-error.ts'
 import type { Container, Volume, VolumeMount } from '../../generated/core/v1.ts'
 import { validateOptionalChoice, validatePresent } from '../validation/field-checks.ts'
@@ -58,7 +59,7 @@ function validatePropagation(
   { mountPropagation }: VolumeMount,
   isPrivileged: boolean,
 ): FieldError[] {
-  const errors = validateOptionalChoice(field, mountPropagation, ['Bidirectional', 'HostToContainer', 'None'])
+  const errors = validateOptionalChoice(field, mountPropagation, enumValues('core.MountPropagationMode'))
   if (mountPropagation !== 'Bidirectional' || isPrivileged) return errors
   return [forbiddenField(field, 'Bidirectional mount propagation is available only to privileged containers')]
 }

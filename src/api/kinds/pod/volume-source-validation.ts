@@ -1,4 +1,5 @@
 /** Validation of the volume sources of pods. */
+import { enumValues } from '../../definitions.ts'
 import {
   forbiddenField,
   invalid,
@@ -43,16 +44,7 @@ export function validateEmptyDir(field: string, { sizeLimit }: Source<'emptyDir'
   return [forbiddenField(`${field}.sizeLimit`, 'SizeLimit field must be a valid resource quantity')]
 }
 
-const hostPathTypes = [
-  '',
-  'BlockDevice',
-  'CharDevice',
-  'Directory',
-  'DirectoryOrCreate',
-  'File',
-  'FileOrCreate',
-  'Socket',
-]
+const hostPathTypes = enumValues('core.HostPathType')
 
 export function validateHostPath(field: string, { path, type }: Source<'hostPath'>): FieldError[] {
   if (!path) return [required(`${field}.path`, '')]
@@ -274,8 +266,12 @@ export function validateAzureDisk(field: string, azure: Source<'azureDisk'>): Fi
   const errors = [
     ...validatePresent(`${field}.diskName`, diskName),
     ...validatePresent(`${field}.diskURI`, diskURI),
-    ...validateOptionalChoice(`${field}.cachingMode`, cachingMode, ['None', 'ReadOnly', 'ReadWrite']),
-    ...validateOptionalChoice(`${field}.kind`, kind, ['Dedicated', 'Managed', 'Shared']),
+    ...validateOptionalChoice(
+      `${field}.cachingMode`,
+      cachingMode,
+      enumValues('core.AzureDataDiskCachingMode'),
+    ),
+    ...validateOptionalChoice(`${field}.kind`, kind, enumValues('core.AzureDataDiskKind')),
   ]
   const expected = kind === 'Managed' ? managedDisk : blobDisk
   const isExpected =
@@ -320,7 +316,7 @@ export function validateImage(
 ): FieldError[] {
   return [
     ...(pod ? validatePresent(`${field}.reference`, reference) : []),
-    ...validateChoice(`${field}.pullPolicy`, pullPolicy, ['Always', 'IfNotPresent', 'Never']),
+    ...validateChoice(`${field}.pullPolicy`, pullPolicy, enumValues('core.PullPolicy')),
   ]
 }
 

@@ -17,12 +17,12 @@ const podDisruptionBudgetColumns: KindColumns<PodDisruptionBudget> = {
     integerColumn('Allowed Disruptions', 'Calculated number of pods that may be disrupted at this time.'),
     ageColumn,
   ],
-  cells: (budget: Unchecked<PodDisruptionBudget>, nowMs) => [
+  cells: (budget: Unchecked<PodDisruptionBudget>) => [
     nameOf(budget),
     String(budget.spec?.minAvailable ?? 'N/A'),
     String(budget.spec?.maxUnavailable ?? 'N/A'),
     budget.status?.disruptionsAllowed ?? 0,
-    ageOf(budget, nowMs),
+    ageOf(budget),
   ],
 }
 

@@ -6,6 +6,17 @@ export const policyOverlay: Overlay = {
     'PodDisruptionBudgetSpec.selector': replaced,
     'PodDisruptionBudgetStatus.conditions': merged('type'),
   },
+  enums: {
+    UnhealthyPodEvictionPolicyType: ['AlwaysAllow', 'IfHealthyBudget'],
+  },
+  enumFields: {
+    'PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy': 'UnhealthyPodEvictionPolicyType',
+  },
+  spacedSentences: [
+    'Eviction',
+    'PodDisruptionBudgetSpec.maxUnavailable',
+    'PodDisruptionBudgetSpec.minAvailable',
+  ],
   resources: { poddisruptionbudgets: { shortNames: ['pdb'] } },
   fieldNumbers: `
 Eviction: metadata deleteOptions?

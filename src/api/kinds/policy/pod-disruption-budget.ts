@@ -2,6 +2,7 @@
  * Rules of PodDisruptionBudget. Eviction has no rules: the pod and its disruption budgets decide.
  * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
  */
+import { enumValues } from '../../definitions.ts'
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../generated/policy/v1.ts'
 import { checkPercent, percentOf, type IntOrString } from '../../text/int-or-string.ts'
@@ -15,6 +16,7 @@ import type { Unchecked } from '../validation/unchecked.ts'
 type Budget = Unchecked<PodDisruptionBudget>
 
 export const podDisruptionBudgetRules: KindRules<PodDisruptionBudget> = {
+  allowsUnqualifiedFinalizers: true,
   tracksGeneration: true,
   allowUnconditionalUpdate: false,
   validate: validateBudget,
@@ -22,7 +24,7 @@ export const podDisruptionBudgetRules: KindRules<PodDisruptionBudget> = {
   validateStatusUpdate: validateStatus,
 }
 
-const evictionPolicies = ['AlwaysAllow', 'IfHealthyBudget']
+const evictionPolicies = enumValues('policy.UnhealthyPodEvictionPolicyType')
 
 function validateBudget({ spec = {} }: Budget): FieldError[] {
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: eviction } = spec

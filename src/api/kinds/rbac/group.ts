@@ -61,12 +61,12 @@ const bindingColumns: KindColumns<RoleBinding | ClusterRoleBinding> = {
     wideColumn('Groups', 'Groups in the roleBinding.'),
     wideColumn('ServiceAccounts', 'Service accounts in the roleBinding.'),
   ],
-  cells: (binding: Unchecked<RoleBinding | ClusterRoleBinding>, nowMs) => {
+  cells: (binding: Unchecked<RoleBinding | ClusterRoleBinding>) => {
     const { roleRef: { kind = '', name = '' } = {}, subjects } = binding
     return [
       nameOf(binding),
       `${kind}/${name}`,
-      ageOf(binding, nowMs),
+      ageOf(binding),
       subjectsText(subjects, 'User'),
       subjectsText(subjects, 'Group'),
       subjectsText(subjects, 'ServiceAccount'),

@@ -3,6 +3,15 @@ import type { Overlay } from '../overlay.ts'
 
 export const rbacOverlay: Overlay = {
   atomic: ['RoleRef', 'Subject'],
+  spacedSentences: [
+    'ClusterRoleBinding',
+    'PolicyRule.apiGroups',
+    'PolicyRule.nonResourceURLs',
+    'PolicyRule.resourceNames',
+    'RoleBinding',
+    'Subject',
+    'Subject.namespace',
+  ],
   fieldNumbers: `
 AggregationRule: clusterRoleSelectors
 ClusterRole: metadata rules! aggregationRule?

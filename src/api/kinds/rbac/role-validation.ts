@@ -1,16 +1,17 @@
 /** Validation of Role and ClusterRole. */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { ClusterRole, PolicyRule, Role } from '../../generated/rbac/v1.ts'
+import type { Scope } from '../../resource.ts'
 import type { LabelSelector } from '../../selectors/selector.ts'
 import { validateSelector } from '../validation/selectors.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
 
 export function validateRole({ rules = [] }: Unchecked<Role>): FieldError[] {
-  return rules.flatMap((rule, index) => validateNamespacedRule(`rules[${index}]`, rule))
+  return rules.flatMap((rule, index) => validateRule(`rules[${index}]`, rule, 'Namespaced'))
 }
 
 export function validateClusterRole({ rules = [], aggregationRule }: Unchecked<ClusterRole>): FieldError[] {
-  const errors = rules.flatMap((rule, index) => validateRule(`rules[${index}]`, rule))
+  const errors = rules.flatMap((rule, index) => validateRule(`rules[${index}]`, rule, 'Cluster'))
   if (aggregationRule === undefined) return errors
   const field = 'aggregationRule.clusterRoleSelectors'
   const { clusterRoleSelectors: selectors = [] } = aggregationRule
@@ -18,25 +19,23 @@ export function validateClusterRole({ rules = [], aggregationRule }: Unchecked<C
     errors.push(required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil'))
   }
   for (const [index, selector] of selectors.entries()) {
-    errors.push(...validateSelector(`${field}[${index}]`, selector as LabelSelector))
+    const faults = validateSelector(`${field}[${index}]`, selector as LabelSelector)
+    errors.push(...faults)
+    // Kubernetes shows no value here.
+    if (faults.length > 0) errors.push(invalid(`${field}[${index}]`, null, 'invalid label selector.'))
   }
   return errors
 }
 
-/** Namespaced rules cannot contain non-resource URLs. */
-function validateNamespacedRule(field: string, rule: Unchecked<PolicyRule>): FieldError[] {
-  const errors = validateRule(field, rule)
-  const { nonResourceURLs = [] } = rule
-  if (nonResourceURLs.length === 0) return errors
-  const detail = 'namespaced rules cannot apply to non-resource URLs'
-  return [...errors, invalid(`${field}.nonResourceURLs`, nonResourceURLs, detail)]
-}
-
-function validateRule(field: string, rule: Unchecked<PolicyRule>): FieldError[] {
+function validateRule(field: string, rule: Unchecked<PolicyRule>, scope: Scope): FieldError[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule
   const errors: FieldError[] = []
   if (verbs.length === 0) errors.push(required(`${field}.verbs`, 'verbs must contain at least one value'))
   if (nonResourceURLs.length > 0) {
+    if (scope === 'Namespaced') {
+      const detail = 'namespaced rules cannot apply to non-resource URLs'
+      errors.push(invalid(`${field}.nonResourceURLs`, nonResourceURLs, detail))
+    }
     if (apiGroups.length > 0 || resources.length > 0 || resourceNames.length > 0) {
       const detail = 'rules cannot apply to both regular resources and non-resource URLs'
       errors.push(invalid(`${field}.nonResourceURLs`, nonResourceURLs, detail))

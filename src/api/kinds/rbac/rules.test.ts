@@ -37,10 +37,12 @@ test('a ClusterRole rule has resources or nonResourceURLs, not both', () => {
   check(
     { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: '-' } }] } },
     'aggregationRule.clusterRoleSelectors[0].matchLabels: Invalid value: "-"',
+    'aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label selector.',
   )
   check(
     { aggregationRule: { clusterRoleSelectors: [{ matchExpressions: [{ key: 'a', operator: 'In' }] }] } },
     'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].values: Required value',
+    'aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label selector.',
   )
 })
 

@@ -1,4 +1,5 @@
 /** Validation of the status of a ResourceClaim: allocation, consumers and device status. */
+import { enumValues } from '../../definitions.ts'
 import { forbiddenField, invalid, tooLong, tooMany, type FieldError } from '../../field-error.ts'
 import { validateInterfaceAddress } from '../../net/cidr.ts'
 import type {
@@ -140,7 +141,7 @@ function validateAllocatedConfiguration(
   names: RequestNames,
 ): FieldError[] {
   return [
-    ...validateChoice(`${field}.source`, configuration.source, ['FromClaim', 'FromClass']),
+    ...validateChoice(`${field}.source`, configuration.source, enumValues('resource.AllocationConfigSource')),
     ...validateRequestReferences(`${field}.requests`, configuration.requests, names),
     ...validateConfiguration(field, configuration),
   ]

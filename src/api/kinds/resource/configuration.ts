@@ -1,4 +1,4 @@
-/** Validation of CEL selectors and opaque driver configuration. Expressions are compiled by the scheduler. */
+/** Validation of CEL selectors and opaque driver configuration. The API server compiles expressions in a hook. */
 import { invalid, required, tooLong, type FieldError } from '../../field-error.ts'
 import type {
   DeviceClassConfiguration,
@@ -27,7 +27,6 @@ export function validateSelectors(
 function validateSelector(field: string, { cel }: Unchecked<DeviceSelector>): FieldError[] {
   if (!cel) return [required(`${field}.cel`, '')]
   const { expression = '' } = cel
-  if (expression.trim() === '') return [required(`${field}.cel.expression`, '')]
   const isLong = Buffer.byteLength(expression) > expressionBytesMax
   return isLong ? [tooLong(`${field}.cel.expression`, expressionBytesMax)] : []
 }

@@ -1,4 +1,5 @@
 /** Validation of device requests: devices of a class, or the first available of several alternatives. */
+import { enumValues } from '../../definitions.ts'
 import { invalid, invalidEach, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   DeviceClaim,
@@ -21,13 +22,13 @@ import { requestNamesOf, validateRequestReference, type RequestNames } from './r
 /** Maximum number of requests in a claim. */
 export const requestsMax = 32
 
-export const taintEffects: readonly string[] = ['NoExecute', 'NoSchedule', 'None']
+export const taintEffects = enumValues('resource.DeviceTaintEffect')
 
 export function withClaimDefaults(claim: DeviceClaim): DeviceClaim {
   return withField(claim, 'requests', requests =>
     mapCopyOnWrite(requests, request => {
-      const exact = withField(request, 'exactly', withCount)
-      return withField(exact, 'firstAvailable', list => mapCopyOnWrite(list, withCount))
+      const exact = withField(request, 'exactly', withRequestDefaults)
+      return withField(exact, 'firstAvailable', list => mapCopyOnWrite(list, withRequestDefaults))
     }),
   )
 }
@@ -67,10 +68,20 @@ export function validateRequestReferences(
 const constraintsMax = 32
 const alternativesMax = 8
 const tolerationsMax = 16
-const operators = ['Equal', 'Exists']
+const operators = enumValues('resource.DeviceTolerationOperator')
 
-function withCount<T extends ExactDeviceRequest>(request: T): T {
-  const moded = withDefaults<ExactDeviceRequest>(request, { allocationMode: 'ExactCount' })
+/** Sets the operators of tolerations. */
+export function withTolerationDefaults<T extends { readonly tolerations?: readonly DeviceToleration[] }>(
+  object: T,
+): T {
+  return withField(object, 'tolerations', tolerations =>
+    mapCopyOnWrite(tolerations, toleration => withDefaults(toleration, { operator: 'Equal' })),
+  )
+}
+
+function withRequestDefaults<T extends ExactDeviceRequest>(request: T): T {
+  const tolerant = withTolerationDefaults(request)
+  const moded = withDefaults<ExactDeviceRequest>(tolerant, { allocationMode: 'ExactCount' })
   return (moded.allocationMode === 'ExactCount' ? withDefaults(moded, { count: 1 }) : moded) as T
 }
 
@@ -121,7 +132,9 @@ function validateAmount(
     case 'ExactCount':
       return count > 0 ? [] : [invalid(`${field}.count`, count, 'must be greater than zero')]
     default:
-      return [notSupported(`${field}.allocationMode`, allocationMode, ['All', 'ExactCount'])]
+      return [
+        notSupported(`${field}.allocationMode`, allocationMode, enumValues('resource.DeviceAllocationMode')),
+      ]
   }
 }
 

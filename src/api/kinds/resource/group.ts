@@ -6,7 +6,9 @@ import type {
   ResourceClaimTemplate,
   ResourceSlice,
 } from '../../generated/resource/v1.ts'
+import type { ResourcePoolStatusRequest } from '../../generated/resource/v1alpha3.ts'
 import type { DeviceTaintRule } from '../../generated/resource/v1beta2.ts'
+import { withField, withMissing } from '../../copy-on-write.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
@@ -26,12 +28,17 @@ const deviceClassRules: KindRules<DeviceClass> = {
   validateUpdate: validateDeviceClass,
 }
 
+const resourcePoolStatusRequestRules: KindRules<ResourcePoolStatusRequest> = {
+  withDefaults: request => withField(request, 'spec', spec => withMissing(spec, { limit: 100 })),
+  returnDeletedObject: true,
+}
+
 export const resourceRules: GroupRules = {
   DeviceClass: deviceClassRules,
   DeviceTaintRule: { returnDeletedObject: true },
   ResourceClaim: resourceClaimRules,
   ResourceClaimTemplate: resourceClaimTemplateRules,
-  ResourcePoolStatusRequest: { returnDeletedObject: true },
+  ResourcePoolStatusRequest: resourcePoolStatusRequestRules,
   ResourceSlice: resourceSliceRules,
 }
 
@@ -39,12 +46,12 @@ type Plain = DeviceClass | ResourceClaimTemplate
 
 const plainColumns: KindColumns<Plain> = {
   columns: [nameColumn, ageColumn],
-  cells: (object: Unchecked<Plain>, nowMs) => [nameOf(object), ageOf(object, nowMs)],
+  cells: (object: Unchecked<Plain>) => [nameOf(object), ageOf(object)],
 }
 
 const resourceClaimColumns: KindColumns<ResourceClaim> = {
   columns: [nameColumn, textColumn('State', 'Allocation and reservation state.'), ageColumn],
-  cells: (claim: Unchecked<ResourceClaim>, nowMs) => [nameOf(claim), claimState(claim), ageOf(claim, nowMs)],
+  cells: (claim: Unchecked<ResourceClaim>) => [nameOf(claim), claimState(claim), ageOf(claim)],
 }
 
 const resourceSliceColumns: KindColumns<ResourceSlice> = {
@@ -55,9 +62,9 @@ const resourceSliceColumns: KindColumns<ResourceSlice> = {
     textColumn('Pool', 'Pool of the slice.'),
     ageColumn,
   ],
-  cells: (slice: Unchecked<ResourceSlice>, nowMs) => {
+  cells: (slice: Unchecked<ResourceSlice>) => {
     const { nodeName = '', driver = '', pool } = slice.spec ?? {}
-    return [nameOf(slice), nodeName, driver, pool?.name ?? '', ageOf(slice, nowMs)]
+    return [nameOf(slice), nodeName, driver, pool?.name ?? '', ageOf(slice)]
   },
 }
 
@@ -70,10 +77,10 @@ const deviceTaintRuleColumns: KindColumns<DeviceTaintRule> = {
     textColumn('TimeAdded', 'Time since the taint was added.'),
     ageColumn,
   ],
-  cells: (rule: Unchecked<DeviceTaintRule>, nowMs) => {
+  cells: (rule: Unchecked<DeviceTaintRule>) => {
     const { key = '', value = '', effect = '', timeAdded } = rule.spec?.taint ?? {}
-    const added = timeAdded ? translateTimestampSince(timeAdded, nowMs) : ''
-    return [nameOf(rule), key, value, effect, added, ageOf(rule, nowMs)]
+    const added = timeAdded ? translateTimestampSince(timeAdded) : ''
+    return [nameOf(rule), key, value, effect, added, ageOf(rule)]
   },
 }
 

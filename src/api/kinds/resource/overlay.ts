@@ -25,17 +25,34 @@ export const resourceOverlay: Overlay = {
     'ResourceClaimStatus.reservedFor': merged('uid'),
     'ResourcePoolStatusRequestStatus.conditions': merged('type'),
   },
+  defaults: { 'DeviceToleration.operator': 'Equal', 'ResourcePoolStatusRequestSpec.limit': 100 },
+  enums: {
+    AllocationConfigSource: ['FromClaim', 'FromClass'],
+    DeviceAllocationMode: ['All', 'ExactCount'],
+    DeviceTaintEffect: ['NoExecute', 'NoSchedule', 'None'],
+    DeviceTolerationOperator: ['Equal', 'Exists'],
+  },
+  enumFields: {
+    'DeviceAllocationConfiguration.source': 'AllocationConfigSource',
+    'DeviceRequest.allocationMode': 'DeviceAllocationMode',
+    'DeviceSubRequest.allocationMode': 'DeviceAllocationMode',
+    'DeviceTaint.effect': 'DeviceTaintEffect',
+    'DeviceToleration.effect': 'DeviceTaintEffect',
+    'DeviceToleration.operator': 'DeviceTolerationOperator',
+    'ExactDeviceRequest.allocationMode': 'DeviceAllocationMode',
+  },
+  resources: { devicetaintrules: { hashedVersion: 'v1alpha3' } },
   fieldNumbers: `
 AllocatedDeviceStatus: driver pool device conditions! data? networkData? shareID?
 AllocationResult: devices 3:nodeSelector? 5:allocationTimestamp?
 BasicDevice: attributes capacity consumesCounters nodeName? nodeSelector? allNodes? taints bindsToNode?
   bindingConditions bindingFailureConditions allowMultipleAllocations? nodeAllocatableResourceMappings
 CELDeviceSelector: expression
-CapacityRequestPolicy: default? 3:validValues validRange?
-CapacityRequestPolicyRange: min? max? step?
+CapacityRequestPolicy: default?! 3:validValues validRange?
+CapacityRequestPolicyRange: min?- max? step?
 CapacityRequirements: requests
 Counter: value
-CounterSet: name counters
+CounterSet: name counters-
 Device: name attributes capacity consumesCounters nodeName? nodeSelector? allNodes? taints bindsToNode?
   bindingConditions bindingFailureConditions allowMultipleAllocations? nodeAllocatableResourceMappings
 v1beta1/Device: name basic?
@@ -51,7 +68,7 @@ DeviceClassList: metadata items
 DeviceClassSpec: selectors config 4:extendedResourceName?
 DeviceConfiguration: opaque?
 DeviceConstraint: requests matchAttribute? distinctAttribute?
-DeviceCounterConsumption: counterSet counters
+DeviceCounterConsumption: counterSet counters-
 DeviceRequest: name exactly? firstAvailable
 v1beta1/DeviceRequest: name deviceClassName! selectors allocationMode count adminAccess? firstAvailable
   tolerations capacity?
@@ -71,7 +88,7 @@ ExactDeviceRequest: deviceClassName selectors allocationMode count adminAccess? 
 NetworkDeviceData: interfaceName ips hardwareAddress
 NodeAllocatableResourceMapping: capacityKey? allocationMultiplier?
 OpaqueDeviceConfiguration: driver parameters
-PoolStatus: driver poolName nodeName? totalDevices? allocatedDevices? availableDevices? unavailableDevices?
+PoolStatus: driver- poolName- nodeName? totalDevices? allocatedDevices? availableDevices? unavailableDevices?
   resourceSliceCount? generation validationError?
 ResourceClaim: metadata spec status
 ResourceClaimConsumerReference: apiGroup 3:resource name uid
@@ -85,7 +102,7 @@ ResourcePool: name generation resourceSliceCount
 ResourcePoolStatusRequest: metadata spec status?
 ResourcePoolStatusRequestList: metadata items
 ResourcePoolStatusRequestSpec: driver poolName? limit?
-ResourcePoolStatusRequestStatus: 2:pools conditions 6:poolCount?
+ResourcePoolStatusRequestStatus: 2:pools conditions 6:poolCount?-
 ResourceSlice: metadata spec
 ResourceSliceList: metadata items
 ResourceSliceSpec: driver pool nodeName? nodeSelector? allNodes? devices perDeviceNodeSelection?

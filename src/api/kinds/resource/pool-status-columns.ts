@@ -18,7 +18,7 @@ export const resourcePoolStatusRequestColumns: KindColumns<ResourcePoolStatusReq
     textColumn('Status', 'Status of the request.'),
     textColumn('Completed', 'Time since completion.'),
   ],
-  cells: (request: Unchecked<ResourcePoolStatusRequest>, nowMs) => {
+  cells: (request: Unchecked<ResourcePoolStatusRequest>) => {
     const decision = request.status?.conditions?.find(({ type, status }) => {
       return status === 'True' && (type === 'Complete' || type === 'Failed')
     })
@@ -29,7 +29,7 @@ export const resourcePoolStatusRequestColumns: KindColumns<ResourcePoolStatusReq
       ...devicesOf(request, decision?.type === 'Failed'),
       request.status?.poolCount ?? 0,
       isComplete ? completeText(request) : (decision?.type ?? 'Pending'),
-      isComplete ? translateTimestampSince(decision?.lastTransitionTime, nowMs) : '<none>',
+      isComplete ? translateTimestampSince(decision?.lastTransitionTime) : '<none>',
     ]
   },
 }

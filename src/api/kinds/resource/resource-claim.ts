@@ -3,18 +3,23 @@
  * the API server. https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
 import { forbiddenField, type FieldError } from '../../field-error.ts'
-import type { ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate } from '../../generated/resource/v1.ts'
+import type {
+  ResourceClaim,
+  ResourceClaimSpec,
+  ResourceClaimStatus,
+  ResourceClaimTemplate,
+} from '../../generated/resource/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateLabels } from '../../labels.ts'
 import { validateAnnotations, validateImmutable } from '../../validate-metadata.ts'
-import { withField } from '../../copy-on-write.ts'
+import { mapCopyOnWrite, withField } from '../../copy-on-write.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
 import { validateClaimStatus, withoutReleasedDevices } from './claim-status.ts'
-import { validateDeviceClaim, withClaimDefaults } from './device-claim.ts'
+import { validateDeviceClaim, withClaimDefaults, withTolerationDefaults } from './device-claim.ts'
 
 export const resourceClaimRules: KindRules<ResourceClaim> = {
   returnDeletedObject: true,
-  withDefaults: claim => withField(claim, 'spec', withSpecDefaults),
+  withDefaults: claim => withField(withField(claim, 'spec', withSpecDefaults), 'status', withStatusDefaults),
   prepareForStatusUpdate: withoutReleasedDevices,
   validate: validateClaim,
   validateUpdate: (claim, old) => validateImmutable(claim.spec, old.spec, 'spec'),
@@ -33,6 +38,14 @@ export const resourceClaimTemplateRules: KindRules<ResourceClaimTemplate> = {
 
 function withSpecDefaults(spec: ResourceClaimSpec): ResourceClaimSpec {
   return withField(spec, 'devices', withClaimDefaults)
+}
+
+function withStatusDefaults(status: ResourceClaimStatus): ResourceClaimStatus {
+  return withField(status, 'allocation', allocation =>
+    withField(allocation, 'devices', devices =>
+      withField(devices, 'results', results => mapCopyOnWrite(results, withTolerationDefaults)),
+    ),
+  )
 }
 
 function validateClaim({ spec = {} }: Unchecked<ResourceClaim>): FieldError[] {

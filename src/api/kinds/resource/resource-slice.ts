@@ -31,6 +31,8 @@ export const resourceSliceRules: KindRules<ResourceSlice> = {
     'spec.nodeName': slice => slice.spec?.nodeName ?? '',
     'spec.driver': slice => slice.spec?.driver ?? '',
   },
+  unsupportedFieldLabel: field =>
+    `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`,
 }
 
 type Slice = Unchecked<ResourceSlice>

@@ -18,18 +18,18 @@ const priorityClassColumns: KindColumns<PriorityClass> = {
     ageColumn,
     textColumn('PreemptionPolicy', 'Policy for preempting pods with lower priority.'),
   ],
-  cells: (object: Unchecked<PriorityClass>, nowMs) => [
+  cells: (object: Unchecked<PriorityClass>) => [
     nameOf(object),
     object.value ?? 0,
     object.globalDefault ?? false,
-    ageOf(object, nowMs),
+    ageOf(object),
     object.preemptionPolicy ?? '',
   ],
 }
 
 const workloadColumns: KindColumns<Workload> = {
   columns: [nameColumn, ageColumn],
-  cells: (object: Unchecked<Workload>, nowMs) => [nameOf(object), ageOf(object, nowMs)],
+  cells: (object: Unchecked<Workload>) => [nameOf(object), ageOf(object)],
 }
 
 const podGroupColumns: KindColumns<PodGroup> = {
@@ -40,14 +40,14 @@ const podGroupColumns: KindColumns<PodGroup> = {
     textColumn('Status', 'Scheduling status of the group.'),
     ageColumn,
   ],
-  cells: (group: Unchecked<PodGroup>, nowMs) => {
+  cells: (group: Unchecked<PodGroup>) => {
     const { schedulingPolicy, podGroupTemplateRef } = group.spec ?? {}
     return [
       nameOf(group),
       schedulingPolicy?.gang === undefined ? 'Basic' : 'Gang',
       podGroupTemplateRef === undefined ? '<none>' : (podGroupTemplateRef.workload?.workloadName ?? ''),
       groupStatus(group),
-      ageOf(group, nowMs),
+      ageOf(group),
     ]
   },
 }

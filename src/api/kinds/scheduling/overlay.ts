@@ -15,6 +15,15 @@ export const schedulingOverlay: Overlay = {
     PodGroupSchedulingPolicy: { fields: { basic: 'Basic', gang: 'Gang' } },
     PodGroupTemplateReference: { fields: { workload: 'Workload' } },
   },
+  defaults: { 'PodGroupSpec.disruptionMode': 'Pod' },
+  enums: {
+    DisruptionMode: ['Pod', 'PodGroup'],
+  },
+  enumFields: {
+    'PodGroupSpec.disruptionMode': 'DisruptionMode',
+    'PodGroupTemplate.disruptionMode': 'DisruptionMode',
+    'PriorityClass.preemptionPolicy': 'core.PreemptionPolicy',
+  },
   resources: { priorityclasses: { shortNames: ['pc'] } },
   fieldNumbers: `
 BasicSchedulingPolicy:
@@ -25,12 +34,12 @@ PodGroupResourceClaim: name resourceClaimName? resourceClaimTemplateName?
 PodGroupResourceClaimStatus: name resourceClaimName?
 PodGroupSchedulingConstraints: topology
 PodGroupSchedulingPolicy: basic? gang?
-PodGroupSpec: podGroupTemplateRef? schedulingPolicy schedulingConstraints? resourceClaims disruptionMode?
+PodGroupSpec: podGroupTemplateRef?! schedulingPolicy schedulingConstraints? resourceClaims disruptionMode?
   priorityClassName priority?
 PodGroupStatus: conditions resourceClaimStatuses
-PodGroupTemplate: name schedulingPolicy schedulingConstraints? resourceClaims disruptionMode?
+PodGroupTemplate: name schedulingPolicy schedulingConstraints?! resourceClaims disruptionMode?
   priorityClassName priority?
-PodGroupTemplateReference: workload?
+PodGroupTemplateReference: workload?!
 PriorityClass: metadata value! globalDefault description preemptionPolicy?
 PriorityClassList: metadata items
 TopologyConstraint: key

@@ -28,7 +28,7 @@ export const csiDriverRules: KindRules<CSIDriver> = {
   warnings: warningsForDriver,
   allowUnconditionalUpdate: false,
   returnDeletedObject: true,
-  tracksGeneration: true,
+  tracksGeneration: 'on-update',
 }
 
 function withDriverDefaults(driver: CSIDriver): CSIDriver {

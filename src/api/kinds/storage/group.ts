@@ -36,22 +36,22 @@ const storageClassColumns: KindColumns<StorageClass> = {
     textColumn('AllowVolumeExpansion', 'True if volumes can be expanded.'),
     ageColumn,
   ],
-  cells: (object: Unchecked<StorageClass>, nowMs) => [
+  cells: (object: Unchecked<StorageClass>) => [
     isDefault(object) ? `${nameOf(object)} (default)` : nameOf(object),
     object.provisioner ?? '',
     object.reclaimPolicy ?? 'Delete',
     object.volumeBindingMode ?? 'Immediate',
     object.allowVolumeExpansion ?? false,
-    ageOf(object, nowMs),
+    ageOf(object),
   ],
 }
 
 const volumeAttributesClassColumns: KindColumns<VolumeAttributesClass> = {
   columns: [nameColumn, textColumn('DriverName', 'CSI driver of the class.'), ageColumn],
-  cells: (object: Unchecked<VolumeAttributesClass>, nowMs) => [
+  cells: (object: Unchecked<VolumeAttributesClass>) => [
     nameOf(object),
     object.driverName ?? '',
-    ageOf(object, nowMs),
+    ageOf(object),
   ],
 }
 
@@ -64,7 +64,7 @@ const volumeAttachmentColumns: KindColumns<VolumeAttachment> = {
     booleanColumn('Attached', 'True if attached.'),
     ageColumn,
   ],
-  cells: (object: Unchecked<VolumeAttachment>, nowMs) => {
+  cells: (object: Unchecked<VolumeAttachment>) => {
     const { attacher = '', source, nodeName = '' } = object.spec ?? {}
     return [
       nameOf(object),
@@ -72,7 +72,7 @@ const volumeAttachmentColumns: KindColumns<VolumeAttachment> = {
       source?.persistentVolumeName ?? '',
       nodeName,
       object.status?.attached ?? false,
-      ageOf(object, nowMs),
+      ageOf(object),
     ]
   },
 }
@@ -88,7 +88,7 @@ const csiDriverColumns: KindColumns<CSIDriver> = {
     textColumn('Modes', 'Supported volume lifecycle modes.'),
     ageColumn,
   ],
-  cells: (driver: Unchecked<CSIDriver>, nowMs) => {
+  cells: (driver: Unchecked<CSIDriver>) => {
     const { spec = {} } = driver
     return [
       nameOf(driver),
@@ -98,18 +98,14 @@ const csiDriverColumns: KindColumns<CSIDriver> = {
       spec.tokenRequests?.map(request => request.audience ?? '').join(',') ?? '<unset>',
       spec.requiresRepublish ?? false,
       (spec.volumeLifecycleModes ?? []).join(',') || '<none>',
-      ageOf(driver, nowMs),
+      ageOf(driver),
     ]
   },
 }
 
 const csiNodeColumns: KindColumns<CSINode> = {
   columns: [nameColumn, integerColumn('Drivers', 'Number of CSI drivers on the node.'), ageColumn],
-  cells: (node: Unchecked<CSINode>, nowMs) => [
-    nameOf(node),
-    node.spec?.drivers?.length ?? 0,
-    ageOf(node, nowMs),
-  ],
+  cells: (node: Unchecked<CSINode>) => [nameOf(node), node.spec?.drivers?.length ?? 0, ageOf(node)],
 }
 
 /** The second is the beta annotation. */

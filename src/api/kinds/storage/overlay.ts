@@ -7,6 +7,14 @@ export const storageOverlay: Overlay = {
     'CSIDriverSpec.volumeLifecycleModes': set,
     'CSINodeSpec.drivers': merged('name'),
   },
+  enums: {
+    VolumeBindingMode: ['Immediate', 'WaitForFirstConsumer'],
+  },
+  enumFields: {
+    'StorageClass.reclaimPolicy': 'core.PersistentVolumeReclaimPolicy',
+    'StorageClass.volumeBindingMode': 'VolumeBindingMode',
+  },
+  spacedSentences: ['StorageClass.volumeBindingMode'],
   resources: {
     storageclasses: { shortNames: ['sc'] },
     volumeattributesclasses: { shortNames: ['vac'] },

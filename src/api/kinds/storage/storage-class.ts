@@ -1,4 +1,5 @@
 /** Rules of StorageClass and VolumeAttributesClass. */
+import { enumValues } from '../../definitions.ts'
 import { duplicate, forbiddenField, required, type FieldError } from '../../field-error.ts'
 import type { TopologySelectorTerm } from '../../generated/core/v1.ts'
 import type { StorageClass, VolumeAttributesClass } from '../../generated/storage/v1.ts'
@@ -29,7 +30,7 @@ export const storageClassRules: KindRules<StorageClass> = {
   returnDeletedObject: true,
 }
 
-const bindingModes = ['Immediate', 'WaitForFirstConsumer']
+const bindingModes = enumValues('storage.VolumeBindingMode')
 
 function validateStorageClass(storageClass: StorageClass): FieldError[] {
   const { parameters = {}, reclaimPolicy, volumeBindingMode, allowedTopologies = [] } = storageClass

@@ -5,6 +5,7 @@ import { objectOf, type KubernetesObject } from '../../metadata.ts'
 import type { JsonObject } from '../../text/json-object.ts'
 import type { KindColumns, RowCondition } from '../../table-columns.ts'
 import { formatTime } from '../../text/time.ts'
+import { Age } from '../../age.ts'
 import { kindColumnsOf } from '../columns.ts'
 
 const nowMs = Date.UTC(2026, 4, 4, 12)
@@ -29,9 +30,9 @@ export function columnsUnderTest(group: string, kind: string): ColumnsUnderTest 
   const { columns, cells, conditions } = found as unknown as KindColumns
   const names = columns.map(column => column.name)
   const cellsOf = (object: object): readonly unknown[] => {
-    const given = cells(deepFreeze(withMetadata(object as KubernetesObject)), nowMs)
+    const given = cells(deepFreeze(withMetadata(object as KubernetesObject)))
     assert.equal(given.length, columns.length)
-    return given
+    return given.map(cell => (cell instanceof Age ? cell.textAt(nowMs) : cell))
   }
   return {
     row(object, ...expected) {

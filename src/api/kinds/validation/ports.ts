@@ -1,9 +1,10 @@
 /** Validation of ports of services and endpoints. */
+import { enumValues } from '../../definitions.ts'
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import type { IntOrString } from '../../text/int-or-string.ts'
 import { checkPortName, checkPortNumber, checkQualifiedName } from '../../names.ts'
 
-export const portProtocols: readonly string[] = ['SCTP', 'TCP', 'UDP']
+export const portProtocols = enumValues('core.Protocol')
 
 export function validatePortNumber(field: string, port: number): FieldError[] {
   return checkPortNumber(port).map(message => invalid(field, port, message))

@@ -38,7 +38,8 @@ export class ObjectDrawer {
     const left = depth > depthMax ? -1n : this.#draw(bits)
     numbered.forEach((field, index) => {
       const { schema: type, required } = schema.fields.get(field.name)!
-      const isNeeded = required || (this.#form === 'exact' && field.presence === 'shown')
+      const isShown = required ? !field.omitEmpty : field.presence === 'shown'
+      const isNeeded = this.#form === 'exact' ? isShown : required && !field.omitEmpty
       if (!isNeeded && ((left >> BigInt(index * 2)) & 3n) !== 0n) return
       const drawn = this.#value(type, depth + 1)
       const isTold = field.presence === 'pointer' || !drawn.isZero

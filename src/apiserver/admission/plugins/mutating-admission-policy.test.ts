@@ -228,7 +228,7 @@ test('MutatingAdmissionPolicy: records metrics, and a misconfigured policy rejec
   const { enforce, create } = await startPolicies(t, { metrics })
   await enforce('mutating', 'p', { mutations: [apply("Object{data: {'c': 'd'}}")] })
   assert.equal(await create(`${configMaps}?dryRun=All`, configMap('m')), 'ok')
-  const labels = 'policy="p",policy_binding="p",error_type="no_error"'
+  const labels = 'error_type="no_error",policy="p",policy_binding="p"'
   assert.ok(metrics.registry.render().includes(`mutating_admission_policy_check_total{${labels}} 1`))
   await enforce('mutating', 'q', {
     paramKind: { apiVersion: 'example.com/v1', kind: 'Limit' },

@@ -18,6 +18,7 @@ import {
   type AdmissionAttributes,
   type AdmissionTarget,
 } from '../admission-chain.ts'
+import type { PodSecurityEvaluation, PodSecurityTarget } from '../../metrics/admission.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { PodToCheck } from './pod-security/check.ts'
@@ -63,8 +64,8 @@ class PodSecurityAdmission implements AdmissionPlugin {
   validate(request: AdmissionAttributes): void | Promise<void> {
     if (isNamespace(request.resource)) return this.#checkNamespace(request)
     const { usernames, namespaces: exempt } = this.#configuration.exemptions
-    if (exempt.has(request.namespace)) return annotate(request, 'exempt', 'namespace')
-    if (usernames.has(request.user.username)) return annotate(request, 'exempt', 'user')
+    if (exempt.has(request.namespace)) return this.#exempt(request, 'namespace')
+    if (usernames.has(request.user.username)) return this.#exempt(request, 'user')
     const known = getCached(this.#context, namespaces, { name: request.namespace })
     if (known) return this.#check(request, known)
     return getCachedOrStored(this.#context, namespaces, { name: request.namespace }).then(found =>
@@ -75,14 +76,17 @@ class PodSecurityAdmission implements AdmissionPlugin {
   #check(request: AdmissionAttributes, namespace: Namespace | undefined): void {
     const isPod = request.resource.plural === 'pods'
     if (namespace === undefined) {
+      this.#context.metrics?.admission.recordPodSecurityError(targetOf(request), isPod)
       if (isPod) throw internalError(`failed to lookup namespace "${request.namespace}"`)
       return annotate(request, 'error', `failed to lookup namespace "${request.namespace}"`)
     }
     const read = policyOf(namespace.metadata.labels, this.#configuration.defaults)
     const { policy, errors } = read
     if (isPod) {
-      if (errors.length === 0 && isPrivileged(policy))
+      if (errors.length === 0 && isPrivileged(policy)) {
+        this.#record(request, policy, { mode: 'enforce', decision: 'allow' })
         return annotate(request, 'enforce-policy', 'privileged:latest')
+      }
       const pod = request.object as Pod
       if (request.operation === 'UPDATE' && !isSignificantPodUpdate(pod, request.oldObject as Pod)) return
       return this.#evaluate(request, read, { metadata: pod.metadata, spec: specOf(pod) })
@@ -96,18 +100,48 @@ class PodSecurityAdmission implements AdmissionPlugin {
   #evaluate(request: AdmissionAttributes, { policy, errors }: ReadPolicy, pod: PodToCheck): void {
     const { runtimeClassName = '' } = pod.spec
     if (this.#configuration.exemptions.runtimeClasses.has(runtimeClassName)) {
-      return annotate(request, 'exempt', 'runtimeClass')
+      return this.#exempt(request, 'runtimeClass')
     }
-    if (errors.length > 0) annotate(request, 'error', `Failed to parse policy: ${formatFieldErrors(errors)}`)
+    if (errors.length > 0) {
+      this.#context.metrics?.admission.recordPodSecurityError(targetOf(request), false)
+      annotate(request, 'error', `Failed to parse policy: ${formatFieldErrors(errors)}`)
+    }
     const audited = violation(policy, 'audit', pod)
-    if (audited !== undefined) annotate(request, 'audit-violations', `would violate ${audited}`)
+    if (audited !== undefined) {
+      this.#record(request, policy, { mode: 'audit', decision: 'deny' })
+      annotate(request, 'audit-violations', `would violate ${audited}`)
+    }
     if (request.resource.plural === 'pods') {
       annotate(request, 'enforce-policy', formatLevelVersion(policy.enforce))
       const enforced = violation(policy, 'enforce', pod)
+      this.#record(request, policy, { mode: 'enforce', decision: enforced === undefined ? 'allow' : 'deny' })
       if (enforced !== undefined) throw admissionForbidden(request, `violates ${enforced}`)
     }
     const warned = violation(policy, 'warn', pod)
-    if (warned !== undefined) request.warn(`would violate ${warned}`)
+    if (warned === undefined) return
+    this.#record(request, policy, { mode: 'warn', decision: 'deny' })
+    request.warn(`would violate ${warned}`)
+  }
+
+  #exempt(request: AdmissionAttributes, dimension: string): void {
+    this.#context.metrics?.admission.recordPodSecurityExemption(targetOf(request))
+    annotate(request, 'exempt', dimension)
+  }
+
+  #record(
+    request: AdmissionAttributes,
+    policy: Policy,
+    { mode, decision }: Pick<PodSecurityEvaluation, 'mode' | 'decision'>,
+  ): void {
+    const [level = '', version = ''] = formatLevelVersion(policy[mode]).split(':')
+    const target = targetOf(request)
+    this.#context.metrics?.admission.recordPodSecurityEvaluation({
+      ...target,
+      mode,
+      decision,
+      level,
+      version,
+    })
   }
 
   /**
@@ -145,6 +179,11 @@ class PodSecurityAdmission implements AdmissionPlugin {
       `namespace "${name}" is exempt from Pod Security, and the policy (${shown.join(', ')}) will be ignored`,
     )
   }
+}
+
+function targetOf({ operation, resource, subresource }: AdmissionTarget): PodSecurityTarget {
+  const kind = resource.plural === 'pods' ? 'pod' : isNamespace(resource) ? 'namespace' : 'controller'
+  return { operation: operation === 'CREATE' ? 'create' : 'update', resource: kind, subresource }
 }
 
 /** Subresources that cannot make a pod less secure. */

@@ -377,6 +377,6 @@ test('ValidatingAdmissionPolicy: checks are recorded in metrics', async t => {
   })
   await create(configMaps, configMap('m'))
   const rendered = metrics.registry.render()
-  const labels = 'policy="p",policy_binding="p",error_type="invalid_error",enforcement_action="deny"'
+  const labels = 'enforcement_action="deny",error_type="invalid_error",policy="p",policy_binding="p"'
   assert.ok(rendered.includes(`apiserver_validating_admission_policy_check_total{${labels}} 2`), rendered)
 })

@@ -29,7 +29,12 @@ export function validatingAdmissionWebhook(
     handles: ({ resource }) => !isExemptFromWebhooks(resource),
     validate(request) {
       const candidates = dispatcher.candidates(request)
-      return candidates.length === 0 ? undefined : dispatch(dispatcher, candidates, request)
+      if (candidates.length === 0) return undefined
+      const { clock } = context.platform
+      const startedMs = clock.monotonicMs()
+      return dispatch(dispatcher, candidates, request).finally(() => {
+        request.onWebhookWait?.(clock.monotonicMs() - startedMs)
+      })
     },
   }
 }

@@ -1,4 +1,5 @@
 /** Applies one mutation of a policy to an object. */
+import { messageOf } from '#/base/message-of.ts'
 import { ApiError, apiError, internalError } from '#/api/errors.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { StructuredMergeError, applyStructuredMerge } from '#/api/structured-merge.ts'
@@ -91,8 +92,8 @@ function patched(value: Value, object: KubernetesObject): JsonValue | undefined 
   } catch (error) {
     if (error instanceof JsonPatchTestError) return undefined
     if (!(error instanceof ApiError)) throw error
-    const [cause] = error.status.details?.causes ?? []
-    throw new PolicyError(`JSON Patch: ${cause?.message ?? error.message}`)
+    // The message names no operation, the cause does.
+    throw new PolicyError(`JSON Patch: ${messageOf(error.cause ?? error)}`)
   }
 }
 

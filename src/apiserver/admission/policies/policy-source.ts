@@ -45,6 +45,8 @@ export interface PolicySourceOptions<P extends Policy, B extends Binding, C> {
   readonly compile: (policy: P) => C
 }
 
+type PolicySourceContext = Pick<PluginContext, 'cache' | 'scheme' | 'platform' | 'metrics'>
+
 export class PolicySource<P extends Policy, B extends Binding, C> {
   readonly #scheme: Scheme
   readonly #policies: CachedDerivation<P, readonly Stored<P>[]>
@@ -55,13 +57,19 @@ export class PolicySource<P extends Policy, B extends Binding, C> {
   #made: Made<P, B, C> | undefined
 
   constructor(
-    { cache, scheme }: Pick<PluginContext, 'cache' | 'scheme'>,
+    { cache, scheme, platform, metrics }: PolicySourceContext,
     { policies, bindings, compile }: PolicySourceOptions<P, B, C>,
   ) {
     this.#scheme = scheme
     this.#policies = new CachedDerivation(cache, policies, all => all)
     this.#bindings = new CachedDerivation(cache, bindings, all => all)
-    this.#compile = compile
+    this.#compile = policy => {
+      const startedMs = platform.clock.monotonicMs()
+      const compiled = compile(policy)
+      const seconds = (platform.clock.monotonicMs() - startedMs) / 1_000
+      metrics?.admission.policies.celCompilation.observe(seconds)
+      return compiled
+    }
     // With matchPolicy Equivalent, the match depends on the served versions of a resource.
     scheme.onChange(() => (this.#made = undefined))
   }

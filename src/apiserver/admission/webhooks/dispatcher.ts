@@ -185,10 +185,12 @@ export class WebhookDispatcher {
 
   #measure(
     { webhook: { name } }: MatchedWebhook,
-    { operation }: AdmissionAttributes,
+    { operation, onWebhookWait }: AdmissionAttributes,
     result: WebhookResult,
   ): void {
     const { context, type } = this.#options
+    // Validating webhooks are called in parallel; their plugin measures them together.
+    if (type === 'admit') onWebhookWait?.(result.seconds * 1_000)
     context.metrics?.admission.called({ name, type, operation }, result)
   }
 

@@ -5,12 +5,15 @@ import { nodePlatform } from '#/platform/node.ts'
 import type { Log } from '#/platform/platform.ts'
 import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
 import { fakeConnect } from '../../test-webhook-server.ts'
-import { configMap, startWith } from '../testdata/plugin-server.ts'
+import { configMap, outcome, startWith } from '../testdata/plugin-server.ts'
 
 test('repeated webhook failures are logged as throttled warnings', async t => {
   const check = async (
     answer: Answer,
-    { failurePolicy, outcome }: { readonly failurePolicy: 'Fail' | 'Ignore'; readonly outcome: RegExp },
+    {
+      failurePolicy,
+      outcome: expectedOutcome,
+    }: { readonly failurePolicy: 'Fail' | 'Ignore'; readonly outcome: RegExp },
     expected: RegExp,
   ): Promise<void> => {
     const lines: string[] = []
@@ -34,7 +37,10 @@ test('repeated webhook failures are logged as throttled warnings', async t => {
     const { given, create } = await startWith(t, mutatingAdmissionWebhook, { platform, context })
     await given(configurations, configuration(failurePolicy))
     for (let count = 0; count < 20; count++) {
-      assert.match(await create('/api/v1/namespaces/default/configmaps', configMap(`m${count}`)), outcome)
+      assert.match(
+        await create('/api/v1/namespaces/default/configmaps', configMap(`m${count}`)),
+        expectedOutcome,
+      )
     }
     assert.equal(lines.length, 1, lines.join('\n'))
     assert.match(lines[0]!, expected)
@@ -55,18 +61,36 @@ test('repeated webhook failures are logged as throttled warnings', async t => {
   const patch = Buffer.from('[{"op":"remove","path":"/nowhere"}]').toString('base64')
   const senseless: Answer = async ({ request: { uid } }) =>
     reviewed({ uid, allowed: true, patch, patchType: 'JSONPatch' })
-  const outcome = /^500 Internal error occurred: /
+  const internal = /^500 Internal error occurred: /
   await check(
     senseless,
-    { failurePolicy: 'Ignore', outcome },
+    { failurePolicy: 'Ignore', outcome: internal },
     /^warn Failed applying the patch of a webhook: /,
   )
+})
+
+test('a mutating webhook is called for a deletion and can refuse it', async t => {
+  const operations: string[] = []
+  const connectHttp = fakeConnect(async (_, question) => {
+    const { uid, operation } = (question as unknown as Review).request
+    operations.push(operation)
+    return reviewed({ uid, allowed: operation !== 'DELETE' })
+  })
+  const { given, create, request } = await startWith(t, mutatingAdmissionWebhook, {
+    context: { connectHttp },
+  })
+  await given(configurations, configuration('Fail'))
+  const maps = '/api/v1/namespaces/default/configmaps'
+  assert.equal(await create(maps, configMap('m')), 'ok')
+  assert.match(outcome(await request('DELETE', `${maps}/m`)), /^400 admission webhook "a.example.com" denied/)
+  assert.deepEqual(operations, ['CREATE', 'DELETE'])
+  assert.equal((await request('GET', `${maps}/m`)).code, 200)
 })
 
 type Answer = (review: Review) => Promise<JsonValue>
 
 interface Review {
-  readonly request: { readonly uid: string }
+  readonly request: { readonly uid: string; readonly operation: string }
 }
 
 function reviewed(response: JsonValue): JsonValue {

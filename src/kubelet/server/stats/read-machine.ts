@@ -1,5 +1,5 @@
 /** Parses machine usage from kernel files. */
-import type { InterfaceStats } from './summary.ts'
+import type { InterfaceStats } from '../summary.ts'
 
 export interface MachineTexts {
   readonly stat: string

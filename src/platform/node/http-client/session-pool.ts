@@ -37,6 +37,12 @@ const streamsMaxUsual = 1_000
 const streamWindowBytes = 1_048_576
 const sessionWindowBytes = 8_388_608
 
+/**
+ * Past it Node refuses the responses to other requests. It bounds only the bodies that the callers send: what the
+ * server sends is bounded by the windows.
+ */
+const sessionMemoryMb = 4_000
+
 export class SessionPool {
   readonly #options: HttpClientOptions
   readonly #sessions = new Set<PooledSession>()
@@ -66,6 +72,7 @@ export class SessionPool {
     const session = connect(this.#options.origin, {
       createConnection: () => socket,
       settings: { enablePush: false, initialWindowSize: streamWindowBytes },
+      maxSessionMemory: sessionMemoryMb,
     })
     const liveness = keepAlive(session, socket, this.#options.keepalive)
     const pooled: PooledSession = { session, liveness, streams: 0, streamsMax: undefined }

@@ -1,5 +1,5 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
-import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { connect, createSecureContext, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { HttpClientError, type HttpClientOptions } from '../../http-client.ts'
 
 export const connectTimeoutMs = 30_000
@@ -7,20 +7,30 @@ export const connectTimeoutMs = 30_000
 /** Idle time before the kernel sends TCP keepalive probes. */
 const keepAliveDelayMs = 15_000
 
-export function tlsOptions({ origin, tls = {} }: HttpClientOptions): ConnectionOptions {
+/** Parsing certificates and keys takes as long as a handshake, so it is done once for all connections of a client. */
+const cachedOptions = new WeakMap<HttpClientOptions, ConnectionOptions>()
+
+export function tlsOptions(options: HttpClientOptions): ConnectionOptions {
+  return cachedOptions.getOrInsertComputed(options, readTlsOptions)
+}
+
+function readTlsOptions({ origin, tls = {} }: HttpClientOptions): ConnectionOptions {
   const { hostname } = new URL(origin)
   const serverName = tls.serverName ?? hostname.replace(/^\[(.*)\]$/, '$1')
-  return {
+  const secureContext = createSecureContext({
     // Every given certificate is a trust anchor, not only self-signed ones: a caBundle may contain the serving
     // certificate itself, as that of envtest's webhooks does.
     ...(tls.ca !== undefined && { ca: Buffer.from(tls.ca), allowPartialTrustChain: true }),
     ...(tls.cert !== undefined && { cert: Buffer.from(tls.cert) }),
     ...(tls.key !== undefined && { key: Buffer.from(tls.key) }),
+    minVersion: 'TLSv1.2',
+  })
+  return {
+    secureContext,
     // SNI does not allow IP addresses (RFC 6066); the certificate is verified against the address
     // nevertheless.
     ...(isIP(serverName) ? {} : { servername: serverName }),
     rejectUnauthorized: tls.insecureSkipVerify !== true,
-    minVersion: 'TLSv1.2',
   }
 }
 

@@ -1,6 +1,6 @@
 /** One connection with its limits and open requests. */
 import type { ClientCertificate, HttpConnection, HttpLimits, HttpRejection } from '../../http.ts'
-import type { CheckedCertificate } from './client-certificate.ts'
+import type { CheckedCertificate } from './client-certificates.ts'
 
 export interface OpenExchange {
   /** Bytes of the response that the client has not read yet. */

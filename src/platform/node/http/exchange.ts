@@ -82,11 +82,15 @@ export abstract class Exchange<Incoming extends Readable, Outgoing extends Writa
     }
   }
 
-  write(pieces: readonly Uint8Array[]): boolean {
+  write(pieces: readonly Uint8Array[], onSent?: () => void): boolean {
     const { outgoing } = this
     if (this.#isClosed || outgoing.writableEnded) return true
+    const last = onSent && pieces.length - 1
     if (pieces.length > 1) outgoing.cork()
-    for (const piece of pieces) outgoing.write(piece)
+    for (const [index, piece] of pieces.entries()) {
+      if (index === last) outgoing.write(piece, error => void (error || onSent?.()))
+      else outgoing.write(piece)
+    }
     if (pieces.length > 1) outgoing.uncork()
     return outgoing.writableLength < unsentBytesMax
   }

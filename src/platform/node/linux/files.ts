@@ -3,7 +3,6 @@ import {
   chmod,
   lchown,
   lstat,
-  mkdir,
   open,
   readlink,
   realpath,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { FilesystemSpace, LinuxFiles, LinuxFileStatus } from '../../linux.ts'
+import { makeFolders } from '../make-folders.ts'
 import { withPath } from '../with-path.ts'
 import { chmodHeld, makeFoldersBeneath, openBeneath, visitBeneath } from './beneath.ts'
 import { statusOf } from './file-status.ts'
@@ -79,7 +79,7 @@ async function writeUnsynced(path: string, content: Uint8Array | string, mode: n
 }
 
 async function makeFolderUnsynced(path: string, mode: number): Promise<void> {
-  const topmostMade = await mkdir(path, { recursive: true })
+  const topmostMade = await makeFolders(path)
   if (topmostMade !== undefined) await chmod(path, mode)
 }
 

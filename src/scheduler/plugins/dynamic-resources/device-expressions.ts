@@ -1,37 +1,19 @@
 import type { DeviceAttribute } from '#/api/generated/resource/v1.ts'
 import { parseQuantity } from '#/api/text/quantity.ts'
 import { parseSemanticVersion } from '#/api/text/semantic-version.ts'
-import { bindingsLibrary, kubernetesLibraries } from '#/cel/library.ts'
-import { compile } from '#/cel/cel.ts'
+import { InvalidExpression } from '#/cel/compile-expression.ts'
 import { Budget, expressionCostMax } from '#/cel/cost.ts'
-import { Environment } from '#/cel/environment.ts'
-import { QuantityValue, quantityType } from '#/cel/quantity.ts'
+import { compileDeviceSelector, deviceType } from '#/cel/device-environment.ts'
+import { QuantityValue } from '#/cel/quantity.ts'
 import { SemanticVersionValue } from '#/cel/semantic-version.ts'
-import { boolType, dynType, mapOf, objectOf, stringType, type ObjectType, type Type } from '#/cel/type.ts'
 import { map, MapValue, object, type Key, type Value } from '#/cel/value.ts'
 import type { DeviceSelectors, SelectableDevice } from './device-selectors.ts'
-
-const fields: ReadonlyMap<string, Type> = new Map<string, Type>([
-  ['driver', stringType],
-  ['attributes', mapOf(stringType, mapOf(stringType, dynType))],
-  ['capacity', mapOf(stringType, mapOf(stringType, quantityType))],
-  ['allowMultipleAllocations', boolType],
-])
-
-const deviceType: ObjectType = { name: 'kubernetes.DRADevice', field: name => fields.get(name) }
-
-const environment = new Environment({
-  variables: { device: objectOf(deviceType) },
-  libraries: [...kubernetesLibraries, bindingsLibrary],
-})
 
 /** Device selectors in CEL, with the variable `device`. */
 export const deviceExpressions: DeviceSelectors = {
   compile: expression => {
-    const program = compile(expression, environment)
-    if (program.type.kind !== 'bool' && program.type.kind !== 'dyn') {
-      throw new Error('must evaluate to bool')
-    }
+    const program = compileDeviceSelector(expression)
+    if (program instanceof InvalidExpression) throw new Error(program.message)
     return device => program.evaluate({ device: deviceValue(device) }, new Budget(expressionCostMax)) === true
   },
 }

@@ -94,11 +94,23 @@ export class DeviceReservations {
     await this.#waits.until(pod, areReady, { informers: [informer], timeoutMs, signal })
   }
 
+  async #create(claim: ResourceClaim, { client, signal }: ClaimWork): Promise<Stored<ResourceClaim>> {
+    const { metrics } = this.#handle
+    try {
+      const created = await client.create(resourceClaims, claim, { signal })
+      metrics.resourceClaimCreated('success')
+      return created
+    } catch (error) {
+      metrics.resourceClaimCreated('failure')
+      throw error
+    }
+  }
+
   async #writeOne(pod: PodInfo, reservation: Reservation, work: ClaimWork): Promise<Stored<ResourceClaim>> {
     const { claim, allocation, mappings, pendingUid } = reservation
     const { client, signal } = work
     const { claims } = this.#allocator
-    reservation.stored ??= await client.create(resourceClaims, claim, { signal })
+    reservation.stored ??= await this.#create(claim, work)
     const written = await reserveFor(pod, { claim: reservation.stored, allocation }, work)
     reservation.stored = written
     reservation.isWritten = true

@@ -21,7 +21,7 @@ export function podMatcherOf(
 ): PodMatcher {
   const selectorKey = selector.selectsNothing ? '-' : selector.toString()
   if (namespaceSelector?.isEmpty) {
-    return { key: `*\n${selectorKey}`, matches: ({ labels }) => selector.matches(labels) }
+    return { key: `*\n${selectorKey}`, matches: ({ labels }) => selector.matches(labels), selector }
   }
   const selected = namespaceSelector === undefined ? undefined : table.selectedBy(namespaceSelector)
   const names = [...namespaces].toSorted().join()
@@ -31,6 +31,7 @@ export function podMatcherOf(
       const isThere = namespaces.has(namespace) || (selected?.names.has(namespace) ?? false)
       return isThere && selector.matches(labels)
     },
+    selector,
   }
 }
 
@@ -41,5 +42,6 @@ export function commonMatcher(matchers: readonly PodMatcher[]): PodMatcher {
   return {
     key: matchers.map(({ key }) => key).join('\n&\n'),
     matches: pod => matchers.every(matcher => matcher.matches(pod)),
+    selector: first?.selector,
   }
 }

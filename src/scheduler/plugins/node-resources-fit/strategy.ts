@@ -1,9 +1,12 @@
+import { LruMap } from '#/base/lru-map.ts'
 import type { ResourceAmounts } from '../../resource-amounts.ts'
 import { scoreMax, type ScoreState } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
+import type { Snapshot } from '../../snapshot.ts'
+import { NodeValues } from '../node-values.ts'
 
-type Strategy = (pod: PodInfo, nodes: readonly NodeInfo[]) => ScoreState
+type Strategy = (pod: PodInfo, snapshot: Snapshot) => ScoreState
 
 /** Score of a node for one resource, from requested and allocatable amounts. */
 type ResourceScore = (requested: number, allocatable: number) => number
@@ -63,28 +66,35 @@ function strategyOf(
   scoreOf: ResourceScore,
   rounded: (average: number) => number,
 ): Strategy {
-  return ({ nonZeroRequests }) => {
+  const known = new LruMap<string, NodeValues>(requestsMax)
+  return ({ nonZeroRequests }, snapshot) => {
     const asked = resources
       .map(({ name, weight }) => ({ name, weight, amount: amountOf(nonZeroRequests, name) }))
       .filter(({ name, amount }) => amount > 0 || isScoredByDefault(name))
-    return {
-      score: info => {
-        let sum = 0
-        let weights = 0
-        for (let index = 0; index < asked.length; index++) {
-          const { name, weight, amount } = asked[index]!
-          const allocatable = amountOf(info.allocatable, name)
-          if (allocatable === 0) continue
-          const score = scoreOf(amountOf(info.nonZeroRequested, name) + amount, allocatable)
-          if (score === leftOut) continue
-          sum += score * weight
-          weights += weight
-        }
-        return weights === 0 ? 0 : rounded(sum / weights)
-      },
+    const score = (info: NodeInfo): number => {
+      let sum = 0
+      let weights = 0
+      for (let index = 0; index < asked.length; index++) {
+        const { name, weight, amount } = asked[index]!
+        const allocatable = amountOf(info.allocatable, name)
+        if (allocatable === 0) continue
+        const one = scoreOf(amountOf(info.nonZeroRequested, name) + amount, allocatable)
+        if (one === leftOut) continue
+        sum += one * weight
+        weights += weight
+      }
+      return weights === 0 ? 0 : rounded(sum / weights)
     }
+    // Pods of one Deployment have equal requests: only nodes that have changed since the last pod are scored again.
+    const key = asked.map(({ name, amount }) => `${name}=${amount}`).join()
+    const values = known.get(key) ?? new NodeValues(score)
+    known.set(key, values)
+    return { score: values.at(snapshot) }
   }
 }
+
+/** Maximum number of different requests whose scores are cached; the least recently used are evicted. */
+const requestsMax = 64
 
 /** Marks a resource without a score. */
 const leftOut = -1

@@ -1,6 +1,5 @@
 import type { NodeInfo } from '../../node-info.ts'
 import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
-import { changedPositions } from './node-changes.ts'
 import type { NodeCounts } from './node-counts.ts'
 import type { Topology } from './topology.ts'
 
@@ -16,7 +15,7 @@ export class DomainCounts {
   readonly topology: Topology
   readonly #pods: NodeCounts
   readonly #isIncluded: DomainCountsOptions['isIncluded']
-  #snapshot = emptySnapshot
+  #version = emptySnapshot.version
   /** Contribution of each node, by position: its domain, -1 if it does not count, and its pods. */
   #domainAt = new Int32Array(0)
   #countAt = new Int32Array(0)
@@ -41,8 +40,8 @@ export class DomainCounts {
   }
 
   show(snapshot: Snapshot): void {
-    if (snapshot === this.#snapshot) return
-    const changed = changedPositions(this.#snapshot, snapshot)
+    if (snapshot.version === this.#version) return
+    const changed = snapshot.changedSince(this.#version)
     const domains = this.topology.at(snapshot)
     const counts = this.#pods.at(snapshot)
     if (changed === undefined) this.#beginAnew(snapshot.nodes.length)
@@ -53,7 +52,7 @@ export class DomainCounts {
       const isIncluded = this.#isIncluded?.(snapshot.nodes[position]!) ?? true
       this.#set(position, isIncluded ? domains[position]! : -1, counts[position]!)
     }
-    this.#snapshot = snapshot
+    this.#version = snapshot.version
   }
 
   #set(position: number, domain: number, count: number): void {

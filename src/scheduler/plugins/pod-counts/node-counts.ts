@@ -1,35 +1,33 @@
 import type { NodeInfo } from '../../node-info.ts'
-import type { PodInfo } from '../../pod-info.ts'
+import type { PodMatcher } from '../pod-counts.ts'
 import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
 import type { LabelSets } from './label-sets.ts'
-import { changedPositions } from './node-changes.ts'
 
-/** Number of matching pods on each node. Only nodes with changed pods are recounted. */
+/** Number of matching pods on each node. Only changed nodes are recounted. */
 export class NodeCounts {
   readonly #all: LabelSets
-  readonly #matches: (pod: PodInfo) => boolean
-  #snapshot = emptySnapshot
+  readonly #matcher: PodMatcher
+  #version = emptySnapshot.version
   #at = new Int32Array(0)
 
-  constructor(all: LabelSets, matches: (pod: PodInfo) => boolean) {
+  constructor(all: LabelSets, matcher: PodMatcher) {
     this.#all = all
-    this.#matches = matches
+    this.#matcher = matcher
   }
 
-  /** By position of the node. The array is modified by a call with a later snapshot. */
+  /** By position of the node. The array is modified by a call with another snapshot. */
   at(snapshot: Snapshot): Int32Array {
-    if (snapshot === this.#snapshot) return this.#at
-    const changed = changedPositions(this.#snapshot, snapshot)
-    if (changed === undefined) this.#at = this.#all.count(this.#matches, snapshot)
+    if (snapshot.version === this.#version) return this.#at
+    const changed = snapshot.changedSince(this.#version)
+    if (changed === undefined) this.#at = this.#all.count(this.#matcher, snapshot)
     else for (const position of changed) this.#recount(snapshot.nodes[position]!, position)
-    this.#snapshot = snapshot
+    this.#version = snapshot.version
     return this.#at
   }
 
   #recount({ pods }: NodeInfo, position: number): void {
-    if (pods === this.#snapshot.nodes[position]!.pods) return
     let count = 0
-    for (const pod of pods) if (this.#matches(pod)) count++
+    for (const pod of pods) if (this.#matcher.matches(pod)) count++
     this.#at[position] = count
   }
 }

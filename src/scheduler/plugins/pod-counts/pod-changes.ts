@@ -1,7 +1,6 @@
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
 import type { Snapshot } from '../../snapshot.ts'
-import { eachChange } from './node-changes.ts'
 
 /** Called for a pod added to (1) or removed from (-1) a node. */
 export type PodVisit = (pod: PodInfo, node: NodeInfo, sign: 1 | -1) => void
@@ -27,4 +26,25 @@ export function eachPodChange(
     }
     if (old !== undefined) for (const pod of isSamePlace ? gone : oldPods) visit(pod, old, -1)
   })
+}
+
+/**
+ * Visits each changed node: `before` is undefined for an added node, `after` for a removed one. Unchanged nodes are
+ * identical objects.
+ */
+function eachChange(
+  before: Snapshot,
+  after: Snapshot,
+  visit: (before: NodeInfo | undefined, after: NodeInfo | undefined) => void,
+): void {
+  const positions = after.changedSince(before)
+  if (positions !== undefined) {
+    for (const position of positions) visit(before.nodes[position], after.nodes[position])
+    return
+  }
+  for (const info of before.nodes) {
+    const now = after.get(info.name)
+    if (now !== info) visit(info, now)
+  }
+  for (const info of after.nodes) if (!before.positions.has(info.name)) visit(undefined, info)
 }

@@ -1,7 +1,6 @@
 import { LruMap } from '#/base/lru-map.ts'
 import { labelOf } from '#/api/labels.ts'
 import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
-import { changedPositions } from './node-changes.ts'
 
 /** Maximum number of cached topology keys; evicted ones are rebuilt. */
 const keysMax = 256
@@ -17,7 +16,7 @@ const domainsSpare = 1_000
 export class Topology {
   readonly key: string
   readonly #domains = new Map<string, number>()
-  #snapshot = emptySnapshot
+  #version = emptySnapshot.version
   #at = new Int32Array(0)
 
   constructor(key: string) {
@@ -31,8 +30,8 @@ export class Topology {
 
   /** Domain by position of the node; -1 for none. The array is never modified. */
   at(snapshot: Snapshot): Int32Array {
-    if (snapshot === this.#snapshot) return this.#at
-    const changed = changedPositions(this.#snapshot, snapshot)
+    if (snapshot.version === this.#version) return this.#at
+    const changed = snapshot.changedSince(this.#version)
     if (changed === undefined) {
       this.#at = Int32Array.from(snapshot.nodes, ({ labels }) => this.domainOf(labels))
     } else {
@@ -42,7 +41,7 @@ export class Topology {
       if (moved.length > 0) this.#at = this.#at.slice()
       for (const position of moved) this.#at[position] = this.domainOf(snapshot.nodes[position]!.labels)
     }
-    this.#snapshot = snapshot
+    this.#version = snapshot.version
     return this.#at
   }
 

@@ -75,6 +75,7 @@ function podMatcherOf(selector: Selector, namespace: string): PodMatcher {
       !selector.isEmpty &&
       selector.matches(pod.labels) &&
       !isBeingDeleted(pod.pod),
+    selector,
   }
 }
 

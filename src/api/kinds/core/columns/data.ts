@@ -15,19 +15,15 @@ import type { Unchecked } from '../../validation/unchecked.ts'
 
 export const namespaceColumns: KindColumns<Namespace> = {
   columns: [nameColumn, textColumn('Status', 'The status of the namespace.'), ageColumn],
-  cells: (object: Unchecked<Namespace>, nowMs) => [
-    nameOf(object),
-    object.status?.phase ?? '',
-    ageOf(object, nowMs),
-  ],
+  cells: (object: Unchecked<Namespace>) => [nameOf(object), object.status?.phase ?? '', ageOf(object)],
 }
 
 export const configMapColumns: KindColumns<ConfigMap> = {
   columns: [nameColumn, textColumn('Data', 'Number of data entries.'), ageColumn],
-  cells: (object: Unchecked<ConfigMap>, nowMs) => [
+  cells: (object: Unchecked<ConfigMap>) => [
     nameOf(object),
     sizeOf(object.data) + sizeOf(object.binaryData),
-    ageOf(object, nowMs),
+    ageOf(object),
   ],
 }
 
@@ -38,17 +34,17 @@ export const secretColumns: KindColumns<Secret> = {
     textColumn('Data', 'Number of data entries.'),
     ageColumn,
   ],
-  cells: (object: Unchecked<Secret>, nowMs) => [
+  cells: (object: Unchecked<Secret>) => [
     nameOf(object),
     object.type ?? '',
     sizeOf(object.data),
-    ageOf(object, nowMs),
+    ageOf(object),
   ],
 }
 
 export const serviceAccountColumns: KindColumns<ServiceAccount> = {
   columns: [nameColumn, ageColumn],
-  cells: (object: Unchecked<ServiceAccount>, nowMs) => [nameOf(object), ageOf(object, nowMs)],
+  cells: (object: Unchecked<ServiceAccount>) => [nameOf(object), ageOf(object)],
 }
 
 export const resourceQuotaColumns: KindColumns<ResourceQuota> = {
@@ -61,11 +57,7 @@ export const resourceQuotaColumns: KindColumns<ResourceQuota> = {
     ),
     ageColumn,
   ],
-  cells: (quota: Unchecked<ResourceQuota>, nowMs) => [
-    nameOf(quota),
-    ...quotaTexts(quota),
-    ageOf(quota, nowMs),
-  ],
+  cells: (quota: Unchecked<ResourceQuota>) => [nameOf(quota), ...quotaTexts(quota), ageOf(quota)],
 }
 
 export const componentStatusColumns: KindColumns<ComponentStatus> = {

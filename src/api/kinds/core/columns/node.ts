@@ -18,14 +18,14 @@ export const nodeColumns: KindColumns<Node> = {
     wideColumn('Kernel-Version', 'Kernel version and architecture.'),
     wideColumn('Container-Runtime', 'Container runtime and its version.'),
   ],
-  cells: (node: Unchecked<Node>, nowMs) => {
+  cells: (node: Unchecked<Node>) => {
     const info = node.status?.nodeInfo ?? {}
     const kernel = info.kernelVersion || '<unknown>'
     return [
       nameOf(node),
       node.spec?.unschedulable === true ? `${readiness(node)},SchedulingDisabled` : readiness(node),
       rolesText(node.metadata?.labels),
-      ageOf(node, nowMs),
+      ageOf(node),
       info.kubeletVersion ?? '',
       addressText(node, 'InternalIP'),
       addressText(node, 'ExternalIP'),

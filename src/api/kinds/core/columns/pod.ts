@@ -1,7 +1,7 @@
 /** Table columns of Pod, PodTemplate and ReplicationController. */
 import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../../columns.ts'
 import type { Pod, PodTemplate, ReplicationController } from '../../../generated/core/v1.ts'
-import type { KindColumns, RowCondition } from '../../../table-columns.ts'
+import type { Cell, KindColumns, RowCondition } from '../../../table-columns.ts'
 import { containerImages, containerNames, isTrue, labelsText } from '../../cell-text.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
 import type { Unchecked } from '../../validation/unchecked.ts'
@@ -24,14 +24,14 @@ export const podColumns: KindColumns<Pod> = {
     wideColumn('Nominated Node', 'Node nominated by preemption.'),
     wideColumn('Readiness Gates', 'Number of satisfied readiness gates out of the total.'),
   ],
-  cells: (pod: Unchecked<Pod>, nowMs) => {
+  cells: (pod: Unchecked<Pod>) => {
     const summary = podPrintStatus(pod)
     return [
       nameOf(pod),
       `${summary.ready}/${summary.containers}`,
       summary.status,
-      restartsText(summary, nowMs),
-      ageOf(pod, nowMs),
+      restartsCell(summary),
+      ageOf(pod),
       pod.status?.podIP || pod.status?.podIPs?.[0]?.ip || '<none>',
       pod.spec?.nodeName || '<none>',
       pod.status?.nominatedNodeName || '<none>',
@@ -44,9 +44,9 @@ export const podColumns: KindColumns<Pod> = {
   },
 }
 
-function restartsText({ restarts, lastRestart }: PodPrintStatus, nowMs: number): string {
+function restartsCell({ restarts, lastRestart }: PodPrintStatus): Cell {
   if (restarts === 0 || lastRestart === '') return String(restarts)
-  return `${restarts} (${translateTimestampSince(lastRestart, nowMs)} ago)`
+  return translateTimestampSince(lastRestart, { prefix: `${restarts} (`, suffix: ' ago)' })
 }
 
 function gatesText({ spec, status }: Unchecked<Pod>): string {

@@ -16,7 +16,7 @@ export const serviceColumns: KindColumns<Service> = {
     ageColumn,
     wideColumn('Selector', 'Label selector for the pods of the service.'),
   ],
-  cells: (service: Unchecked<Service>, nowMs) => {
+  cells: (service: Unchecked<Service>) => {
     const { type = '', clusterIPs, clusterIP, ports = [], selector } = service.spec ?? {}
     return [
       nameOf(service),
@@ -24,7 +24,7 @@ export const serviceColumns: KindColumns<Service> = {
       clusterIPs?.[0] ?? (clusterIP || '<none>'),
       externalText(service),
       ports.map(portText).join(',') || '<none>',
-      ageOf(service, nowMs),
+      ageOf(service),
       labelsText(selector),
     ]
   },
@@ -32,11 +32,7 @@ export const serviceColumns: KindColumns<Service> = {
 
 export const endpointsColumns: KindColumns<Endpoints> = {
   columns: [nameColumn, textColumn('Endpoints', 'Addresses and ports of the endpoints.'), ageColumn],
-  cells: (endpoints: Unchecked<Endpoints>, nowMs) => [
-    nameOf(endpoints),
-    addressesText(endpoints),
-    ageOf(endpoints, nowMs),
-  ],
+  cells: (endpoints: Unchecked<Endpoints>) => [nameOf(endpoints), addressesText(endpoints), ageOf(endpoints)],
 }
 
 function externalText({ spec = {}, status }: Unchecked<Service>): string {

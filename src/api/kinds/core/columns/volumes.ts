@@ -25,7 +25,7 @@ export const persistentVolumeColumns: KindColumns<PersistentVolume> = {
     ageColumn,
     volumeModeColumn,
   ],
-  cells: (volume: Unchecked<PersistentVolume>, nowMs) => {
+  cells: (volume: Unchecked<PersistentVolume>) => {
     const { spec = {}, status } = volume
     return [
       nameOf(volume),
@@ -37,7 +37,7 @@ export const persistentVolumeColumns: KindColumns<PersistentVolume> = {
       classText(volume),
       spec.volumeAttributesClassName ?? '<unset>',
       status?.reason ?? '',
-      ageOf(volume, nowMs),
+      ageOf(volume),
       spec.volumeMode ?? '<unset>',
     ]
   },
@@ -55,7 +55,7 @@ export const persistentVolumeClaimColumns: KindColumns<PersistentVolumeClaim> = 
     ageColumn,
     volumeModeColumn,
   ],
-  cells: (claim: Unchecked<PersistentVolumeClaim>, nowMs) => {
+  cells: (claim: Unchecked<PersistentVolumeClaim>) => {
     const { spec = {}, status } = claim
     const isBound = Boolean(spec.volumeName)
     return [
@@ -66,7 +66,7 @@ export const persistentVolumeClaimColumns: KindColumns<PersistentVolumeClaim> = 
       isBound ? accessModesText(status?.accessModes) : '',
       classText(claim),
       spec.volumeAttributesClassName ?? '<unset>',
-      ageOf(claim, nowMs),
+      ageOf(claim),
       spec.volumeMode ?? '<unset>',
     ]
   },

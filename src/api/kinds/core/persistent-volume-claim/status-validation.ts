@@ -1,4 +1,5 @@
 /** Validation of the status of a claim, which the binding and expansion controllers write. */
+import { enumValues } from '../../../definitions.ts'
 import { invalidEach, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type { PersistentVolumeClaim } from '../../../generated/core/v1.ts'
 import { checkQualifiedName } from '../../../names.ts'
@@ -19,13 +20,7 @@ export function validateClaimStatus({ spec = {}, status = {} }: PersistentVolume
   ]
 }
 
-const resizeStatuses = [
-  'ControllerResizeInProgress',
-  'ControllerResizeInfeasible',
-  'NodeResizeInProgress',
-  'NodeResizeInfeasible',
-  'NodeResizePending',
-]
+const resizeStatuses = enumValues('core.ClaimResourceStatus')
 
 function validateResizeStatus(name: string, state: string): FieldError[] {
   const field = 'status.allocatedResourceStatuses'

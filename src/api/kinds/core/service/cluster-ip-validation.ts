@@ -2,6 +2,7 @@
  * Validation of cluster IPs and IP families. A service has at most two addresses of different families, and
  * the primary one is immutable. https://kubernetes.io/docs/concepts/services-networking/dual-stack/
  */
+import { enumValues } from '../../../definitions.ts'
 import { duplicate, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { ServiceSpec } from '../../../generated/core/v1.ts'
 import { parseIpLeniently, validateIpForLegacyField } from '../../../net/ip.ts'
@@ -60,7 +61,7 @@ export function validateIpFamiliesUpdate(spec: ServiceSpec, old: ServiceSpec): F
 
 const field = 'spec.clusterIPs'
 const families = ['IPv4', 'IPv6']
-const familyPolicies = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
+const familyPolicies = enumValues('core.IPFamilyPolicy')
 
 function hasNoAddresses(spec: ServiceSpec, old: ServiceSpec): boolean {
   return spec.type === 'ExternalName' || old.type === 'ExternalName'

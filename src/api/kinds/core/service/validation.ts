@@ -2,6 +2,7 @@
  * Validation of Service. Cluster IPs and node ports that are not set are allocated afterwards. Addresses of
  * the old object remain valid.
  */
+import { enumValues } from '../../../definitions.ts'
 import { forbiddenField, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { Service, ServiceSpec, SessionAffinityConfig } from '../../../generated/core/v1.ts'
 import { validateNonSpecialIp, validateIpForLegacyField } from '../../../net/ip.ts'
@@ -63,7 +64,7 @@ export function validateServiceStatusUpdate(service: Service, old: Service): Fie
   return validateLoadBalancerStatus(service, new Set(known))
 }
 
-const serviceTypes = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
+const serviceTypes = enumValues('core.ServiceType')
 const trafficDistributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode']
 const topologyHints = 'service.kubernetes.io/topology-aware-hints'
 const topologyMode = 'service.kubernetes.io/topology-mode'
@@ -103,7 +104,7 @@ function validateExternalName(spec: ServiceSpec): FieldError[] {
 const affinityTimeoutMax = 86_400
 
 function validateSessionAffinity({ sessionAffinity, sessionAffinityConfig }: ServiceSpec): FieldError[] {
-  const errors = validateChoice('spec.sessionAffinity', sessionAffinity, ['ClientIP', 'None'])
+  const errors = validateChoice('spec.sessionAffinity', sessionAffinity, enumValues('core.ServiceAffinity'))
   if (sessionAffinity === 'ClientIP') errors.push(...validateClientIpAffinity(sessionAffinityConfig))
   if (sessionAffinity === 'None' && sessionAffinityConfig !== undefined) {
     errors.push(forbiddenField('spec.sessionAffinityConfig', 'must not be set when session affinity is None'))
@@ -139,7 +140,8 @@ function validateExternalTraffic(spec: ServiceSpec): FieldError[] {
 function validateExternalTrafficPolicy(spec: ServiceSpec): FieldError[] {
   const { externalTrafficPolicy: policy } = spec
   const field = 'spec.externalTrafficPolicy'
-  if (isExternallyAccessible(spec)) return validateChoice(field, policy, ['Cluster', 'Local'])
+  if (isExternallyAccessible(spec))
+    return validateChoice(field, policy, enumValues('core.ServiceExternalTrafficPolicy'))
   return policy ? [invalid(field, policy, 'may only be set for externally-accessible services')] : []
 }
 
@@ -161,5 +163,5 @@ function validateInternalTraffic({ type, internalTrafficPolicy: policy }: Servic
   const field = 'spec.internalTrafficPolicy'
   const isRequired = type === 'NodePort' || type === 'LoadBalancer' || type === 'ClusterIP'
   if (policy === undefined && isRequired) return [required(field, '')]
-  return validateOptionalChoice(field, policy, ['Cluster', 'Local'])
+  return validateOptionalChoice(field, policy, enumValues('core.ServiceInternalTrafficPolicy'))
 }

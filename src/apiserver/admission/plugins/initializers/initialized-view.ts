@@ -55,6 +55,10 @@ export class InitializedView implements ObjectCache {
     return count
   }
 
+  countSubscribers(key: string): number {
+    return this.#cache.countSubscribers(key)
+  }
+
   eventsAfter(prefix: string, revision: number): readonly CacheEvent[] | undefined {
     return this.#cache.eventsAfter(prefix, revision)?.flatMap(event => this.#visibleEvent(event) ?? [])
   }

@@ -88,8 +88,8 @@ function quotasIn(namespace: string): string {
 
 /** Computed once per version of the quota. */
 function storedQuotaOf(stored: StoredObject): StoredQuota {
-  return stored.form('quota state', object => {
-    const quota = object as Stored<ResourceQuota>
+  return stored.form('quota state', () => {
+    const quota = stored.peek() as Stored<ResourceQuota>
     return {
       stored,
       name: quota.metadata.name,

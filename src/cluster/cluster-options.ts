@@ -1,0 +1,78 @@
+/** What a cluster is started with. */
+import type { ApiServerOptions } from '#/apiserver/api-server.ts'
+import type { ApiServerFlags } from '#/apiserver/flags.ts'
+import type { KeyAndCertificate } from '#/kubeadm/certificates.ts'
+import type { GrpcConnect } from '#/platform/grpc.ts'
+import type { ServeHttp } from '#/platform/http.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { Profiler } from '#/platform/profiler.ts'
+import type { ProcessMemory, ProcessUsage } from '#/platform/process-usage.ts'
+import type { ContainerNodeSettings } from './container-node.ts'
+import type { ControlPlaneComponent } from './control-plane.ts'
+import type { LockHolder } from './lock-folder.ts'
+import type { StoreSettings } from './open-store.ts'
+import type { SchedulerFiles } from './read-scheduler.ts'
+
+export interface ClusterOptions {
+  readonly platform: Platform
+  readonly machine: ClusterMachine
+  /** Absolute path; created when missing. */
+  readonly folder: string
+  /**
+   * True if several processes use the folder at the same time, each with its own memory store: it is not
+   * locked, and no kubeconfig is written.
+   */
+  readonly isFolderShared?: boolean
+  /** The address to listen on; `0.0.0.0` and `::` mean all addresses. */
+  readonly host: string
+  /** 0 selects a free port. */
+  readonly port: number
+  readonly store: StoreSettings
+  /** The serving certificate; one of the cluster's CA when absent. */
+  readonly servingCertificate?: KeyAndCertificate
+  /** Overrides of the defaults. */
+  readonly apiServer?: ApiServerFlags
+  /** The control plane components beside the API server; none when absent. */
+  readonly controlPlane?: ControlPlaneSettings
+  readonly build: ApiServerOptions['build']
+  /** Called after each completed step. */
+  readonly onProgress: (text: string) => void
+  /** Aborts the start; has no effect once the cluster has started. */
+  readonly signal?: AbortSignal
+}
+
+export interface ControlPlaneSettings extends SchedulerFiles {
+  /** All when absent. */
+  readonly components?: readonly ControlPlaneComponent[]
+  /** CIDRs, ranges `a-b` or single addresses for services of type LoadBalancer. */
+  readonly loadBalancerAddresses?: readonly string[]
+  readonly nodes: NodesSettings
+}
+
+export type NodesSettings =
+  | { readonly type: 'none' }
+  | { readonly type: 'simulated'; readonly count: number }
+  /** This machine, with real containers. */
+  | ContainerNodeSettings
+
+/** Machine-specific dependencies of the cluster that are not part of the platform. */
+export interface ClusterMachine {
+  readonly serveHttp: ServeHttp
+  readonly connectHttp: HttpConnect
+  /** Imports a third-party module. */
+  readonly importModule: (specifier: string) => Promise<unknown>
+  readonly loadGrpc: () => Promise<GrpcConnect>
+  readonly crypto: Crypto
+  readonly usage: () => ProcessUsage
+  readonly memory?: ProcessMemory
+  /** Without it there are no profiles. */
+  readonly profiler?: Profiler
+  /** PID of this process. */
+  readonly pid: number
+  readonly startedMs: number
+  /** Present if a supervisor restarts this process when it crashes. */
+  readonly supervision?: Pick<LockHolder, 'supervisorPid' | 'crash'>
+  /** Host names and addresses of the machine. */
+  readonly names: readonly string[]
+}
