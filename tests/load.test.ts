@@ -12,8 +12,11 @@ const scale: Readonly<Record<string, number>> = {
   'large-objects': 0.6,
 }
 
-/** Other requests wait that long. Blocks in which the machine gave the server no CPU are not counted. */
-const blockMsMax = 200
+/**
+ * An outage for other clients, not a measure of speed: `npm run load` measures. Blocks in which the machine
+ * gave the server no CPU are not counted.
+ */
+const outageMs = 2_000
 
 for (const [name, attack] of Object.entries(attacks)) {
   test(`another client is served during the attack ${name}: ${attack.about}`, async () => {
@@ -21,6 +24,6 @@ for (const [name, attack] of Object.entries(attacks)) {
     const { isAlive, refused, outcome, blockMs, blockCause } = await runAttack(attack, options)
     assert.ok(isAlive, outcome)
     assert.equal(refused, 0, outcome)
-    assert.ok(blockMs <= blockMsMax, `the event loop was blocked for ${blockMs} ms by ${blockCause}`)
+    assert.ok(blockMs < outageMs, `the event loop was blocked for ${blockMs} ms by ${blockCause}`)
   })
 }

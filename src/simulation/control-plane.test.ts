@@ -6,7 +6,7 @@ import { simulateControlPlane } from './control-plane.ts'
 const controllers = controllersOf()
 
 /** `npm run simulate` runs any number of seeds. */
-const seedsOfEach = 16
+const seedsOfEach = 8
 
 for (const from of [0, 1_000, 2_000]) {
   test(`${seedsOfEach} seeds from ${from} without violations`, async () => {
