@@ -13,8 +13,8 @@ import { gitVersion } from '#/apiserver/discovery.ts'
 import { Health } from '#/apiserver/health.ts'
 import { measuredStore } from '#/apiserver/measured-store.ts'
 import { Metrics } from '#/apiserver/metrics.ts'
-import { observability, startingPipeline } from '#/apiserver/observability.ts'
-import type { Handle, Stage } from '#/apiserver/pipeline.ts'
+import { observability, startingPipeline, type Observability } from '#/apiserver/observability.ts'
+import type { Handle } from '#/apiserver/pipeline.ts'
 import { PostStartHooks } from '#/apiserver/post-start-hooks.ts'
 import type { Server } from '#/apiserver/server.ts'
 import {
@@ -31,20 +31,24 @@ import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.t
 import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
 import {
   ensureClusterCertificates,
+  renewClusterCertificates,
   type ClusterCertificates,
   type KeyAndCertificate,
 } from '#/kubeadm/certificates.ts'
 import { administrator, userOf } from '#/kubeadm/identities.ts'
-import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
+import { renewCertificates } from '#/component-base/renew-certificates.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
+import { isHandOver } from '#/platform/hand-over.ts'
 import type { HttpClientTls } from '#/platform/http-client.ts'
 import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store, StoreAlarms } from '#/store/store.ts'
 import type { ClusterOptions } from '#/cluster/cluster-options.ts'
 import type { ControlPlane } from '#/cluster/control-plane.ts'
 import type { ContainerNode } from '#/cluster/container-node.ts'
-import { lockFolder, type LockHolder } from '#/cluster/lock-folder.ts'
+import { openDataFolder, requireReadableFormat } from '#/cluster/data-folder-format.ts'
+import type { LockHolder } from '#/cluster/lock-folder.ts'
 import type { ScheduledSnapshots } from '#/cluster/scheduled-snapshots.ts'
+import { listenAgain } from '#/cluster/listen-again.ts'
 import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
 import {
   apiServerCertSans,
@@ -62,6 +66,7 @@ import {
   tlsOf,
 } from '#/cluster/trust.ts'
 import { simulatedNode } from '#/cluster/simulated-nodes.ts'
+import { addStartChecks } from '#/cluster/start-checks.ts'
 
 export type { ClusterOptions, ControlPlaneSettings, NodesSettings } from '#/cluster/cluster-options.ts'
 export type { StoreSettings } from '#/cluster/open-store.ts'
@@ -70,12 +75,14 @@ export class Cluster implements AsyncDisposable {
   readonly #options: ClusterOptions
   readonly #health: Health
   readonly #metrics: Metrics
-  readonly #observability: Stage
+  readonly #observability: Observability
   readonly #startHooks = new PostStartHooks()
   readonly #stopping = new AbortController()
   /** Everything started behind the servers; disposed in reverse order. */
   readonly #started = new AsyncDisposableStack()
   #server: Server | undefined
+  /** Of both servers, also when they have stopped. */
+  #port = 0
   /** A second listener at the node's address, by which pods reach the API server. */
   #nodeServer: Server | undefined
   #opened: Store | undefined
@@ -88,6 +95,7 @@ export class Cluster implements AsyncDisposable {
   #kubeletTls: HttpClientTls | undefined
   /** Client certificate of the API server for extension servers. */
   #proxyClient: KeyAndCertificate | undefined
+  #node: ContainerNode | undefined
   #isReady = false
 
   private constructor(options: ClusterOptions) {
@@ -124,7 +132,7 @@ export class Cluster implements AsyncDisposable {
       await (options.signal ? abortable(starting, options.signal) : starting)
       return cluster
     } catch (error) {
-      await cluster.stop()
+      await cluster.stop({ keepsContainers: isHandOver(options.signal) })
       throw error
     }
   }
@@ -136,11 +144,15 @@ export class Cluster implements AsyncDisposable {
 
   /** The URL of the API server from this machine. */
   get url(): string {
-    return serverUrl(this.#options.host, this.#server!.address.port)
+    return serverUrl(this.#options.host, this.#port)
   }
 
-  /** Ends watches, waits for running requests, and closes the store. The state remains in the folder. */
-  async stop(): Promise<void> {
+  /**
+   * Ends watches, waits for running requests, and closes the store. The state remains in the folder. Containers are
+   * stopped unless they are kept for the process that continues.
+   */
+  async stop({ keepsContainers = false }: { readonly keepsContainers?: boolean } = {}): Promise<void> {
+    if (keepsContainers) this.#node?.keepContainers()
     this.#health.stop()
     this.#stopping.abort()
     // The listeners stop first, then the components behind them.
@@ -160,7 +172,9 @@ export class Cluster implements AsyncDisposable {
     await platform.files.makeFolder(folder, { mode: 0o700 }).catch((cause: unknown) => {
       throw new Error(`cannot create the data folder ${folder}: ${messageOf(cause)}`, { cause })
     })
-    if (!isFolderShared) this.#started.use(await lockFolder(platform, folder, () => this.#describe()))
+    const data = { platform, folder, version: this.#options.build.version }
+    if (isFolderShared) await requireReadableFormat(data)
+    else this.#started.use(await openDataFolder(data, () => this.#describe()))
     const node = await this.#prepareNode(given)
     const settings = { ...given, ...(node && { serviceCidrs: node.network.serviceCidrs }) }
     const certificates = await this.#ensureCertificates(settings, node)
@@ -183,10 +197,11 @@ export class Cluster implements AsyncDisposable {
 
   /** Reported to other processes on the machine by the lock socket. */
   #describe(): LockHolder {
-    const { pid, startedMs, supervision } = this.#options.machine
+    const { pid, startedMs, supervision, launcher } = this.#options.machine
+    const program = { version: this.#options.build.version, ...(launcher !== undefined && { launcher }) }
     const url = this.#server && { url: this.url }
     const store = { alarms: this.#alarms?.current ?? [], ...this.#slowSync, ...this.#snapshots?.status }
-    return { pid, startedMs, isReady: this.#isReady, ...supervision, ...url, ...store }
+    return { pid, startedMs, isReady: this.#isReady, program, ...supervision, ...url, ...store }
   }
 
   /** Runs first because it is slow: sets up the network and begins to start the container runtime. */
@@ -194,12 +209,13 @@ export class Cluster implements AsyncDisposable {
     const { platform, machine, folder, controlPlane, build, onProgress } = this.#options
     const { nodes } = controlPlane ?? {}
     if (nodes?.type !== 'containers') return undefined
-    const { linux, podCidrs, registryMirrors = [] } = nodes
+    const { linux, podCidrs, registryMirrors = [], count, program } = nodes
     const version = gitVersion(build)
     const choice = { ...(podCidrs && { podCidrs }), ...(serviceCidrs && { serviceCidrs }) }
     const { ContainerNode } = await import('#/cluster/container-node.ts')
-    const options = { platform, machine, linux, folder, choice, registryMirrors, version, onProgress }
-    return this.#started.use(await ContainerNode.prepare(options))
+    const wanted = { choice, registryMirrors, count, program, version }
+    this.#node = await ContainerNode.prepare({ platform, machine, linux, folder, ...wanted, onProgress })
+    return this.#started.use(this.#node)
   }
 
   #readSettings(): Promise<ApiServerSettings> {
@@ -233,7 +249,14 @@ export class Cluster implements AsyncDisposable {
       ...(audit && { audit }),
     })
     const handle: Handle = request => (this.#apiServer?.handle ?? starting)(request)
-    this.#addStartChecks(settings)
+    addStartChecks(this.#health, {
+      store: () => this.#opened,
+      isCacheSynced: () => this.#apiServer?.isReady === true,
+      hooks: this.#startHooks.checks({
+        hasFlowControl: settings.limits?.fairness === 'priority and fairness',
+      }),
+      ...(this.#options.controlPlane?.nodes.type === 'simulated' && { areNodesReady: () => this.#isReady }),
+    })
     const listen = (at: { readonly host: string; readonly port: number }): Promise<Server> => {
       return startServer({
         ...at,
@@ -244,35 +267,12 @@ export class Cluster implements AsyncDisposable {
         onRejected: reason => this.#metrics.rejected(reason),
       })
     }
-    this.#server = await listen({ host, port })
+    const listenAt = (chosen: number): Promise<Server> => listen({ host, port: chosen })
+    this.#server = await listenAgain({ platform, kubeconfig: this.kubeconfig, port, listen: listenAt })
+    this.#port = this.#server.address.port
     if (node && !isWildcard(host)) {
-      this.#nodeServer = await listen({ host: node.network.nodeAddress, port: this.#server.address.port })
+      this.#nodeServer = await listen({ host: node.network.nodeAddress, port: this.#port })
     }
-  }
-
-  #addStartChecks({ limits }: ApiServerSettings): void {
-    const add = (name: string, check: () => void): void => {
-      this.#health.add({ name, endpoints: ['readyz'], check })
-    }
-    const check = async (): Promise<void> => {
-      if (this.#opened === undefined) throw new Error('the store is not open')
-      await this.#opened.revision()
-    }
-    this.#health.add({ name: 'etcd', endpoints: ['healthz', 'livez', 'readyz'], check })
-    this.#health.add({ name: 'etcd-readiness', endpoints: ['readyz'], check })
-    add('informer-sync', () => {
-      if (!this.#apiServer?.isReady) throw new Error('the watch cache is not synchronized')
-    })
-    const hasFlowControl = limits?.fairness === 'priority and fairness'
-    for (const check of this.#startHooks.checks({ hasFlowControl })) this.#health.add(check)
-    if (this.#options.controlPlane?.nodes.type !== 'simulated') return
-    this.#health.add({
-      name: 'poststarthook/start-simulated-nodes',
-      endpoints: ['healthz', 'readyz'],
-      check: () => {
-        if (!this.#isReady) throw new Error('the simulated nodes are not ready')
-      },
-    })
   }
 
   async #openStore({ encryption: settings }: ApiServerSettings): Promise<EncryptedStore> {
@@ -327,9 +327,10 @@ export class Cluster implements AsyncDisposable {
       build,
       advertise: {
         address: advertiseAddress ?? node?.network.nodeAddress ?? reachableHost(this.#options.host),
-        port: this.#server!.address.port,
+        port: this.#port,
       },
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
+      ...(this.#options.store.type === 'etcd' && { sharedStore: { hostName: machine.names[0] ?? '' } }),
       connectHttp,
       proxyClient: () => proxyClient ?? (this.#proxyClient ??= certificates.frontProxyClient),
       kubelets: {
@@ -377,8 +378,7 @@ export class Cluster implements AsyncDisposable {
     await ensureDefaultStorageClass(client)
     const { clusterControlPlane } = await import('#/cluster/cluster-control-plane.ts')
     const { crypto } = machine
-    const { port } = this.#server!.address
-    const serverAddress = node && `${node.network.nodeAddress}:${port}`
+    const serverAddress = node && `${node.network.nodeAddress}:${this.#port}`
     const parts = { platform, server, crypto, certificates, settings, scheduler, node, serverAddress }
     const controlPlane = clusterControlPlane(choice, parts)
     this.#controlPlane = controlPlane
@@ -387,7 +387,8 @@ export class Cluster implements AsyncDisposable {
     onProgress(`${controlPlane.components.join(' and ')} started`)
     if (node) {
       await this.#serveComponents(controlPlane, certificates, node)
-      await node.start({ controlPlane, client, certificates, signal: this.#stopping.signal })
+      const server = `https://${serverAddress}`
+      await node.start({ controlPlane, client, certificates, server, signal: this.#stopping.signal })
     } else if (choice.nodes.type === 'simulated') {
       const { count } = choice.nodes
       for (let number = 0; number < count; number++) controlPlane.startNode(simulatedNode(number))
@@ -428,16 +429,15 @@ export class Cluster implements AsyncDisposable {
     { serviceCidrs = [] }: ApiServerSettings,
     node: ContainerNode | undefined,
   ): Promise<ClusterCertificates> {
-    const { platform, folder, host, machine, servingCertificate } = this.#options
+    const { platform, folder, host, machine, certificatesFolder, servingCertificate } = this.#options
     const { crypto, names: machineNames } = machine
     const nodeAddress = node?.network.nodeAddress
     const sans = apiServerCertSans({ host, machineNames, nodeAddress, serviceCidrs })
-    const certificates = await ensureClusterCertificates({
-      platform,
-      crypto,
-      folder: join(folder, 'pki'),
-      serverNames: servingCertificate === undefined ? sans : [],
-    })
+    const options = { platform, crypto, folder: certificatesFolder ?? join(folder, 'pki') }
+    const certificates =
+      certificatesFolder === undefined
+        ? await ensureClusterCertificates({ ...options, serverNames: servingCertificate ? [] : sans })
+        : await renewClusterCertificates(options)
     return servingCertificate === undefined
       ? certificates
       : { ...certificates, apiServer: servingCertificate }

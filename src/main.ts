@@ -6,33 +6,75 @@ import { runCommandLine, type CommandTable } from '#/command-line/command-line.t
 import { useModulePack } from './module-pack.ts'
 
 const commands: CommandTable = {
-  apiserver: { summary: 'Run only an API server', load: () => import('#/commands/apiserver.ts') },
-  down: { summary: 'Remove a cluster with all its data', load: () => import('#/commands/down.ts') },
-  envtest: {
+  'apiserver': { summary: 'Run only an API server', load: () => import('#/commands/apiserver.ts') },
+  'certs': {
+    summary: 'Check the expiration of certificates and renew them',
+    load: () => import('#/commands/certs.ts'),
+  },
+  'config': {
+    summary: 'Show and validate configuration files of init and join',
+    load: () => import('#/commands/config.ts'),
+  },
+  'controller-manager': {
+    summary: 'Run only the controllers',
+    load: () => import('#/commands/controller-manager.ts'),
+  },
+  'dns': { summary: 'Run only a DNS server of a cluster', load: () => import('#/commands/dns.ts') },
+  'down': { summary: 'Remove a cluster with all its data', load: () => import('#/commands/down.ts') },
+  'envtest': {
     summary: "Prepare a drop-in for envtest's binaries",
     load: () => import('#/commands/envtest.ts'),
   },
-  generate: {
+  'generate': {
     summary: 'Generate types or definitions of custom resources',
     load: () => import('#/commands/generate.ts'),
   },
-  image: { summary: 'Load images into a cluster', load: () => import('#/commands/image.ts') },
-  snapshot: {
+  'host': {
+    summary: 'Run the processes of this host of a cluster of several machines',
+    load: () => import('#/commands/host.ts'),
+  },
+  'image': { summary: 'Load images into a cluster', load: () => import('#/commands/image.ts') },
+  'init': {
+    summary: 'Initialize a control plane on this host',
+    load: () => import('#/commands/init.ts'),
+  },
+  'join': { summary: 'Join this host to a cluster', load: () => import('#/commands/join.ts') },
+  'kubeconfig': {
+    summary: 'Write kubeconfigs for additional users',
+    load: () => import('#/commands/kubeconfig.ts'),
+  },
+  'kubelet': { summary: 'Run only the kubelet of a node', load: () => import('#/commands/kubelet.ts') },
+  'node': {
+    summary: 'Add nodes to a cluster on this machine, and remove them',
+    load: () => import('#/commands/node.ts'),
+  },
+  'proxy': {
+    summary: 'Run only the service proxy and the pod network of a node',
+    load: () => import('#/commands/proxy.ts'),
+  },
+  'reset': { summary: 'Undo init or join on this host', load: () => import('#/commands/reset.ts') },
+  'scheduler': { summary: 'Run only the scheduler', load: () => import('#/commands/scheduler.ts') },
+  'snapshot': {
     summary: 'Save and restore the objects of a cluster',
     load: () => import('#/commands/snapshot.ts'),
   },
-  status: { summary: 'Show the status of a cluster', load: () => import('#/commands/status.ts') },
-  store: {
+  'status': { summary: 'Show the status of a cluster', load: () => import('#/commands/status.ts') },
+  'store': {
     summary: 'Verify, repair and migrate the store of a cluster',
     load: () => import('#/commands/store.ts'),
   },
-  testserver: {
+  'testserver': {
     summary: 'Run a throwaway cluster for tests',
     load: () => import('#/commands/testserver.ts'),
   },
-  trace: { summary: 'Explain scheduling decisions', load: () => import('#/commands/trace.ts') },
-  up: { summary: 'Run a cluster on this machine', load: () => import('#/commands/up.ts') },
-  version: { summary: 'Show the version', load: () => import('#/commands/version.ts') },
+  'token': { summary: 'Manage bootstrap tokens', load: () => import('#/commands/token.ts') },
+  'trace': { summary: 'Explain scheduling decisions', load: () => import('#/commands/trace.ts') },
+  'upgrade': {
+    summary: 'Upgrade a running cluster to this version',
+    load: () => import('#/commands/upgrade.ts'),
+  },
+  'up': { summary: 'Run a cluster on this machine', load: () => import('#/commands/up.ts') },
+  'version': { summary: 'Show the version', load: () => import('#/commands/version.ts') },
 }
 
 // Loading code dominates the startup time. When the folder is not writable, code is compiled on every start.

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { copyFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { loadGrpc, nodePlatform } from '#/platform/node.ts'
 import { EtcdStore, type EtcdStoreOptions } from '#/store/etcd.ts'
@@ -9,8 +11,10 @@ import {
   type StoreEvent,
   type WatchBatch,
 } from '#/store/store.ts'
+import { makeCertificates } from './etcd/certificates.ts'
 import { endpointsOf, EtcdCluster, etcdMissing } from './etcd/cluster.ts'
 import { Link } from './etcd/link.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 import { waitUntil } from './wait-until.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -292,6 +296,28 @@ test('pages of a list from etcd are consistent', options, async t => {
   const some = await store.list({ prefix: '/registry/k/', limit: 1_500, after: all.entries[99]!.key })
   assert.deepEqual([some.entries.length, some.remaining], [1_500, 900])
   assert.equal(some.entries[0]!.key, all.entries[100]!.key)
+})
+
+test('a renewed client certificate is used without reopening the store', options, async t => {
+  const cluster = await start(t, 1)
+  const folder = await temporaryFolder(t)
+  const { ca, cert, key } = (await makeCertificates(folder)).files
+  const store = open(t, cluster, {
+    tls: { ...cluster.certificates.client, files: { ca, cert, key } },
+    attemptTimeoutMs: 500,
+    requestTimeoutMs: 1_000,
+  })
+  await assert.rejects(store.revision(), { reason: 'unavailable' })
+  for (const name of ['ca', 'cert', 'key'] as const)
+    await copyFile(cluster.certificates.files[name], join(folder, basename({ ca, cert, key }[name])))
+  const isOpen = async (): Promise<boolean> => {
+    try {
+      return (await store.revision()) > 0
+    } catch {
+      return false
+    }
+  }
+  await waitUntil(isOpen)
 })
 
 test('a closed etcd store rejects all requests', options, async t => {

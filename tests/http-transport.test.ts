@@ -22,6 +22,7 @@ import { clientOf, type Client } from '#/client/client.ts'
 import { openConnection, type ConnectionSettings } from '#/client/connection.ts'
 import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
 import { TransportError } from '#/client/transport.ts'
+import type { GrpcTls } from '#/platform/grpc.ts'
 import { connectHttp, nodePlatform } from '#/platform/node.ts'
 import type { HttpClientOptions } from '#/platform/http-client.ts'
 import { makeCertificates } from './etcd/certificates.ts'
@@ -121,6 +122,35 @@ test('after 401 a token file is read again, once', async t => {
   await writeFile(file, 'new')
   await client.get(configMaps, at)
   assert.deepEqual(tokens, ['Bearer old', 'Bearer old', 'Bearer old', 'Bearer new'])
+})
+
+test('connections move to a new certificate and key when their common file is replaced', async t => {
+  const other = await makeCertificates(await temporaryFolder(t))
+  const [first, second] = [certificates.client, other.client]
+  const fingerprints: string[] = []
+  const { settings, server } = await start(t, (request, response) => {
+    const { fingerprint256 } = (request.stream.session!.socket as TLSSocket).getPeerCertificate()
+    fingerprints.push(fingerprint256)
+    if (request.url?.includes('watch')) return void response.write(eventLine('1'))
+    response.statusCode = fingerprint256 === fingerprints[0] && fingerprints.length > 2 ? 401 : 200
+    response.end('{"data":{}}')
+  })
+  const file = join(await temporaryFolder(t), 'kubelet-client-current.pem')
+  await writeFile(file, pemOf(first))
+  const user = { certificate: { cert: { file }, key: { file } } }
+  const client = await connect(t, { ...settings, user })
+  const watch = client.watch(configMaps)[Symbol.asyncIterator]()
+  await watch.next()
+  await client.get(configMaps, at)
+  await writeFile(file, pemOf(second))
+  // The file is read again after a 401, or after a minute.
+  await client.get(configMaps, at)
+  const [old, , , moved] = fingerprints
+  assert.deepEqual(fingerprints, [old, old, old, moved])
+  assert.notEqual(moved, old)
+  assert.equal(server.sessions.size, 2, 'the watch finishes on the old connection')
+  await watch.return?.()
+  await waitUntil(() => server.sessions.size === 1)
 })
 
 test('responses are compressed, watches are not', async t => {
@@ -367,4 +397,9 @@ function eventLine(version: string): string {
 
 function failsWith(reason: string): (error: unknown) => boolean {
   return error => error instanceof TransportError && error.reason === reason
+}
+
+/** Certificate and key in one file. */
+function pemOf({ cert = '', key = '' }: GrpcTls): Buffer {
+  return Buffer.concat([Buffer.from(cert), Buffer.from(key)])
 }

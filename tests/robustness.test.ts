@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { checkHistory } from '#/simulation/history/check-history.ts'
 import type { HistoryRecord } from '#/simulation/history/history.ts'
 import { readHistory } from '../tools/robustness/history-file.ts'
+import { hostsMissing } from './hosts/hosts-missing.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const program = fileURLToPath(new URL('../tools/robustness.ts', import.meta.url))
@@ -40,6 +41,38 @@ test('the history of a run with faults is correct, and a planted error is found'
   assert.equal(checked.code, 1, checked.output)
   assert.match(checked.output, /acknowledged write is lost/)
 })
+
+test(
+  'no acknowledged write is lost on control plane hosts that fail in turn',
+  { skip: hostsMissing },
+  async t => {
+    const report = await temporaryFolder(t)
+    const load = [
+      '--target',
+      'hosts',
+      '--minutes',
+      '0.33',
+      '--clients',
+      '4',
+      '--pause',
+      '100',
+      '--seed',
+      'test',
+    ]
+    const { code, output } = await robustness([
+      ...load,
+      '--faults',
+      'kill-etcd-leader,kill,cut-off',
+      '--report',
+      report,
+    ])
+    assert.equal(code, 0, output)
+    assert.match(output, /^violations +0$/m)
+    assert.match(output, /^pod instances +3, 0 replaced$/m)
+    const history = await readHistory(join(report, 'history.jsonl'))
+    assert.ok(history.some(({ type }) => type === 'fault'))
+  },
+)
 
 interface PlantedError {
   readonly plant: (history: readonly HistoryRecord[]) => readonly HistoryRecord[]

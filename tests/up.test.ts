@@ -74,7 +74,6 @@ test('unsupported and contradicting flags exit with 2', () => {
     assert.deepEqual([status, stdout], [2, ''], line)
     assert.match(stderr, complaint)
   }
-  check('--runtime containerd --nodes 2', /^k8ts up: multiple nodes with containers are not supported yet/)
   check('--no-node --nodes 3', /^k8ts up: --nodes and --no-node are mutually exclusive\n/)
   check('--no-node --simulated-nodes 3', /--simulated-nodes and --no-node are mutually exclusive/)
   check('--simulated-nodes 0', /--simulated-nodes 0: must be a number from 1 to 9999/)

@@ -51,7 +51,10 @@ test('whatever is missing is said before anything starts', async t => {
     /^conformance: --kubectl .*: not executable; chmod \+x \/etc\/passwd\n$/,
   )
   await check('--images /nowhere', /^conformance: --images \/nowhere: there is no such folder\n$/)
-  await check('--focus nothing', /^conformance: --focus nothing: no conformance test matches\n$/)
+  await check(
+    '--focus nothing',
+    /^conformance: --focus nothing: no test with the labels Conformance matches\n$/,
+  )
 })
 
 interface Run {

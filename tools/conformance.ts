@@ -15,7 +15,8 @@ import { fileURLToPath } from 'node:url'
 import { UsageError } from '#/base/flags.ts'
 import { docsPage, type ReferenceSeconds } from './conformance/docs-page.ts'
 import { listenForInterrupts } from './conformance/interrupts.ts'
-import { help, readRequest, type WriteDocsRequest } from './conformance/request.ts'
+import { mergeRuns, type MergedResults } from './conformance/merge-runs.ts'
+import { help, readRequest, type RunFiles, type WriteDocsRequest } from './conformance/request.ts'
 import type { Results } from './conformance/results.ts'
 import { run } from './conformance/run.ts'
 import { Screen } from './conformance/screen.ts'
@@ -39,12 +40,20 @@ async function main(): Promise<number> {
   return await run(request, screen, interrupts)
 }
 
-function writeDocs({ results, reference }: WriteDocsRequest): number {
+function writeDocs({ results, beyond, reference }: WriteDocsRequest): number {
   const path = fileURLToPath(new URL('../docs/conformance.md', import.meta.url))
   const seconds = reference === undefined ? undefined : (read(reference) as ReferenceSeconds)
-  writeFileSync(path, docsPage(read(results) as Results, seconds))
+  const page = docsPage(readRuns(results), {
+    beyond: beyond.map(readRuns),
+    ...(seconds !== undefined && { reference: seconds }),
+  })
+  writeFileSync(path, page)
   console.log(`wrote ${path}`)
   return 0
+}
+
+function readRuns([first, ...later]: RunFiles): MergedResults {
+  return mergeRuns([read(first) as Results, ...later.map(path => read(path) as Results)])
 }
 
 function read(path: string): unknown {

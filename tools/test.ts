@@ -18,6 +18,14 @@ const usualTimeouts: Timeouts = { testMs: 2 * minuteMs, fileMs: 3 * minuteMs }
 const fileTimeouts: Readonly<Record<string, Timeouts>> = {
   // Starts and stops fifty pods several times in one test, which takes minutes on a loaded machine.
   'tests/node/faults': { testMs: 7 * minuteMs, fileMs: 8 * minuteMs },
+  // Starts several nodes, and starts them again, which takes minutes on a loaded machine.
+  'tests/node/several-nodes': { testMs: 7 * minuteMs, fileMs: 8 * minuteMs },
+  // Makes hosts in network namespaces, and clusters of them, which takes minutes on a loaded machine.
+  'tests/hosts/': { testMs: 7 * minuteMs, fileMs: 8 * minuteMs },
+  // One of its runs is on such hosts.
+  'tests/robustness': { testMs: 7 * minuteMs, fileMs: 10 * minuteMs },
+  // Packs and installs two packages, and upgrades two nodes under load.
+  'tests/upgrade': { testMs: 7 * minuteMs, fileMs: 8 * minuteMs },
   // Machines are installed over the network, and run the tests of this tree.
   'tests/machines/': { testMs: 25 * minuteMs, fileMs: 25 * minuteMs },
 }

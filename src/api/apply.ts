@@ -46,7 +46,7 @@ import { validateTypedValue } from './apply/validate-typed-value.ts'
 export { conflictError, type Conflict } from './apply/conflict.ts'
 export { fieldManagerOf, validateFieldManager } from './apply/field-manager.ts'
 export { extractApplied } from './apply/extract-applied.ts'
-export { excludeFields, includeFields, type ResetFields } from './apply/reset-fields.ts'
+export { excludeFields, type ResetFields } from './apply/reset-fields.ts'
 export { managedFieldsFromScale, managedFieldsOfScale } from './apply/scale.ts'
 export type { Convert } from './apply/ownership.ts'
 export { type JsonObject } from './apply/structure.ts'
@@ -177,7 +177,9 @@ function apply(options: ApplyOptions): ApplyOutcome {
   const isChanged = !equalJson(before, after)
   const object = options.manager === lastAppliedAnnotationManager ? withLastApplied(after, applied) : after
   const claimsSame = last?.apiVersion === self.apiVersion && equals(last.fields, own)
-  const entry = claimsSame && !isChanged ? last : { ...self, fields: own, time: now }
+  // Claiming other fields without changing the object does not make the entry newer.
+  const time = isChanged || live === undefined ? now : last?.time
+  const entry = claimsSame && !isChanged ? last : { ...self, fields: own, time }
   const rest =
     object === after
       ? ownership.entries

@@ -23,6 +23,7 @@ import type {
   PatchStrategy,
   ScalarSchema,
   Schema,
+  SchemaUnion,
   StructSchema,
 } from './schema.ts'
 import type { JsonValue } from './text/json-value.ts'
@@ -52,10 +53,22 @@ export function definition(name: string): StructSchema | AnySchema {
   const notation = Object.hasOwn(notations, name) ? notations[name] : undefined
   assert(notation !== undefined, `unknown definition ${name}`)
   const schema: StructSchema | AnySchema =
-    notation === 'any' ? { type: 'any', name: definitionName(name) } : new LazyStruct(name, notation)
+    notation === 'any' ? anyDefinition(name) : new LazyStruct(name, notation)
   schemas.set(name, schema)
   return schema
 }
+
+function anyDefinition(name: string): AnySchema {
+  const other = unionTypes.get(name)
+  const union = other && { struct: structDefinition('apiextensions.v1.JSONSchemaProps'), other }
+  return { type: 'any', name: definitionName(name), ...(union && { union }) }
+}
+
+const unionTypes: ReadonlyMap<string, SchemaUnion['other']> = new Map([
+  ['apiextensions.v1.JSONSchemaPropsOrArray', 'list of structs'],
+  ['apiextensions.v1.JSONSchemaPropsOrBool', 'boolean'],
+  ['apiextensions.v1.JSONSchemaPropsOrStringArray', 'list of strings'],
+])
 
 /** Returns the schema of a definition that is a struct, as that of every kind. */
 export function structDefinition(name: string): StructSchema {

@@ -214,6 +214,16 @@ export function isApiError(error: unknown, reason?: StatusReason): error is ApiE
   return error instanceof ApiError && (reason === undefined || error.reason === reason)
 }
 
+/**
+ * True if the object of a write was deleted, changed or replaced meanwhile. The uid of another object is a conflict for
+ * updates and preconditions, and an invalid field for patches.
+ */
+export function isStale(error: unknown): boolean {
+  if (isApiError(error, 'NotFound') || isApiError(error, 'Conflict')) return true
+  const causes = isApiError(error, 'Invalid') ? (error.status.details?.causes ?? []) : []
+  return causes.length > 0 && causes.every(({ field }) => field === 'metadata.uid')
+}
+
 /** True if the request was rejected because its namespace is terminating. */
 export function isNamespaceTerminating(error: unknown): boolean {
   return (

@@ -29,10 +29,10 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
    */
   readonly prepareForStatusUpdate?: (object: T, old: T, now: string) => KubernetesObject
   /** Validation errors of a new object, excluding metadata. */
-  readonly validate?: (object: T) => readonly FieldError[]
+  readonly validate?: (object: T, metadataErrors?: readonly FieldError[]) => readonly FieldError[]
   /** Validation errors of an update, excluding metadata: the object itself and immutable fields. */
-  readonly validateUpdate?: (object: T, old: T) => readonly FieldError[]
-  readonly validateStatusUpdate?: (object: T, old: T) => readonly FieldError[]
+  readonly validateUpdate?: ValidateUpdate<T>
+  readonly validateStatusUpdate?: ValidateUpdate<T>
   /** Warnings for a new object before it is prepared, sent even if it is rejected. */
   readonly warningsBeforeCreate?: (object: T) => readonly string[]
   /** Warnings for an object that is accepted: deprecated fields, settings without effect. */
@@ -41,6 +41,13 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   readonly deprecation?: string
   /** The whole text of that warning, for a custom resource that has its own. */
   readonly deprecationWarning?: string
+  /** True if a status update restores labels, annotations, finalizers and owner references. */
+  readonly statusKeepsMetadata?: boolean
+  /**
+   * Paths of fields that a write does not own, by subresource (`''` for the main resource). Absent: the main
+   * resource does not own the status, and the status subresource does not own the spec.
+   */
+  readonly resetFields?: Readonly<Record<string, readonly (readonly string[])[]>>
   /** Subresources other than status that write a part of the object: `ephemeralcontainers`, `approval`. */
   readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>
   /** Absent if the versions of the kind are converted by `api/conversion.ts`. */
@@ -62,9 +69,12 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
    * deleted.
    */
   readonly hasPendingFinalization?: (object: T) => boolean
-  /** Sets additional fields when deletion begins. */
+  /**
+   * Present if the first deletion only begins: the object gets a deletionTimestamp, no grace period and no new
+   * generation. Sets additional fields.
+   */
   readonly beginDeletion?: (object: T, now: string) => KubernetesObject
-  /** Finalizers that are added when deletion begins. */
+  /** Finalizers that are added when deletion begins, in place of those of the propagation policy. */
   readonly deletionFinalizers?: readonly string[]
   /** True if a deletion without a propagation policy orphans dependents; only for old kinds. */
   readonly orphanDependentsByDefault?: boolean
@@ -81,9 +91,41 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
    * object has none. Default: false.
    */
   readonly tracksGeneration?: boolean | 'on-update'
+  /** Metadata whose changes increment the generation, too. */
+  readonly generationCounts?: 'annotations' | 'labels'
+  /** True if a new object without a name gets a UUID as its name. */
+  readonly namesItself?: boolean
+  /** True if a deletion ignores the propagation policy, because garbage collection does not follow the kind. */
+  readonly ignoresPropagationPolicy?: boolean
+  /**
+   * True if `validate` returns the errors of the metadata among its own, because some kinds do not report them first
+   * or at all.
+   */
+  readonly placesMetadataErrors?: boolean
+  /** True if an update does not report changes of immutable metadata twice, as those of most kinds do. */
+  readonly validatesMetadataOnce?: boolean
+  /**
+   * Annotations in which a version stores fields that it does not have. The metadata of an object alone, in
+   * PartialObjectMetadata and Tables, is without them.
+   */
+  readonly conversionAnnotations?: readonly string[]
+  /** Fields of an object without content, as in bookmarks, which conversion from Kubernetes' internal types sets. */
+  readonly emptyObject?: EmptyObject
   /** True if the status of a new object is kept instead of being cleared. */
   readonly keepStatusOnCreate?: boolean
 }
+
+export interface EmptyObject {
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly spec?: object
+}
+
+/** `metadataErrors` have been found before. */
+export type ValidateUpdate<T extends KubernetesObject = KubernetesObject> = (
+  object: T,
+  old: T,
+  metadataErrors?: readonly FieldError[],
+) => readonly FieldError[]
 
 /** A subresource that writes a part of the object. */
 export interface SubresourceStrategy<T extends KubernetesObject = KubernetesObject> {

@@ -36,7 +36,16 @@ export function hasProtobuf(kind: GroupVersionKind): boolean {
 /** Encodes an object, which must have its kind and match its schema, with its envelope. */
 export function encodeProtobuf(object: object): Uint8Array {
   const typeMeta = typeMetaOf(object)
-  const codec = requireCodec(typeMeta)
+  return encode(object, requireCodec(typeMeta), typeMeta)
+}
+
+/** The same for types of `v1` that do not name their version: APIVersions, APIResourceList of the core group. */
+export function encodeProtobufWithoutVersion(object: object): Uint8Array {
+  const { kind } = typeMetaOf(object)
+  return encode(object, requireCodec({ apiVersion: 'v1', kind }), { apiVersion: '', kind })
+}
+
+function encode(object: object, codec: ReturnType<typeof requireCodec>, typeMeta: TypeMeta): Uint8Array {
   return encodeWith(writer => {
     writeHead(writer, typeMeta)
     codec.write(writer, object as JsonObject)

@@ -44,6 +44,13 @@ export interface StructSchema {
 export interface AnySchema {
   readonly type: 'any'
   readonly name?: string
+  readonly union?: SchemaUnion
+}
+
+/** A value that is a struct or something else: `items` of a JSON schema. */
+export interface SchemaUnion {
+  readonly struct: StructSchema
+  readonly other: 'boolean' | 'list of structs' | 'list of strings'
 }
 
 export interface Field {

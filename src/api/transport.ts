@@ -18,6 +18,10 @@ export interface ApiRequest {
   readonly body: RequestBody
   /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal
+  /** As `signal.aborted`, without creating the signal; absent if the request has a signal anyway. */
+  readonly isAborted?: boolean
+  /** Names of `headers`, which are costly to list; absent if they have to be. */
+  readonly headerNames?: readonly string[]
   /** The peer of the connection, as known to the transport. */
   readonly peer: Peer
   /** The client requests a protocol upgrade, and the connection can be handed over. */

@@ -51,7 +51,7 @@ export function validateMetadata(
 export function validateMetadataUpdate(
   metadata: ObjectMeta,
   old: ObjectMeta,
-  rules: Pick<MetadataRules, 'qualifiedFinalizers'> = {},
+  rules: Pick<MetadataRules, 'qualifiedFinalizers'> & { readonly once?: boolean } = {},
 ): FieldError[] {
   const field = 'metadata'
   const { finalizers = [], managedFields = [] } = metadata
@@ -66,7 +66,7 @@ export function validateMetadataUpdate(
     ...ofFinalizers,
     ...ofManagers,
     ...ofUpdate,
-    ...ofUpdate,
+    ...(rules.once ? [] : ofUpdate),
     ...(rules.qualifiedFinalizers ? validateQualifiedFinalizers(finalizers, `${field}.finalizers`) : []),
   ]
 }

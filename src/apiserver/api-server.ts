@@ -3,13 +3,12 @@
  * cache of the whole cluster, to HTTP clients through `server.ts` and to in-process components through
  * `handle`.
  */
-import { isApiError } from '#/api/errors.ts'
 import { Scheme } from '#/api/scheme.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessMemory } from '#/platform/process-usage.ts'
 import { Compactor } from '#/store/compactor.ts'
-import { StoreError, type Store } from '#/store/store.ts'
+import type { Store } from '#/store/store.ts'
 import type { AdmissionPluginFactory } from './admission.ts'
 import { AdmissionChain, noAdmission, type AdmissionPlugin } from './admission/admission-chain.ts'
 import type { PluginContext, TolerationSeconds } from './admission/plugin-context.ts'
@@ -30,9 +29,10 @@ import {
   type Authz,
 } from './authz.ts'
 import type { Authorizer } from './authz/authorizer.ts'
-import { bootstrap, keepAuthenticationTrust } from './bootstrap.ts'
+import { ApiServerPeers, bootstrap, keepAuthenticationTrust } from './bootstrap.ts'
 import { Discovery } from './discovery.ts'
 import { versionInfo, type Build } from './discovery/server-version.ts'
+import type { FeatureGate } from './api-enablement.ts'
 import { hooks, resourcesOf, subresources, virtual } from './builtin-handlers.ts'
 import { FlowControl, type RequestLimits } from './flow-control.ts'
 import { maxInFlight } from './flow-control/max-in-flight.ts'
@@ -43,6 +43,7 @@ import { measure, measureFilter } from './measure.ts'
 import type { Metrics, ObjectCount } from './metrics.ts'
 import type { FilterName } from './metrics/requests.ts'
 import { controllerHooks, PostStartHooks, watchCacheHooks } from './post-start-hooks.ts'
+import type { Observability } from './observability.ts'
 import { PathNotFoundError, pipeline, type Handle, type Next, type Stage } from './pipeline.ts'
 import { WatchCache, type ObjectCache } from './registry/watch-cache.ts'
 import type { Registry, RegistryExtension } from './registry/registry.ts'
@@ -63,6 +64,7 @@ import { isBuiltInGroup, noSuchResource } from './served-routes.ts'
 import { authenticate, authorize, requestTimeout, requireReady } from './stages.ts'
 import { recordStoreAlarms } from './store-alarms.ts'
 import { limitStreams } from './stream-limits.ts'
+import { whenAvailable } from './when-available.ts'
 
 export interface ApiServerOptions {
   readonly platform: Platform
@@ -89,10 +91,13 @@ export interface ApiServerOptions {
   readonly kubelets?: KubeletAccess
   /** True to serve the metrics.k8s.io resources without access to kubelets, for simulated nodes. */
   readonly servesResourceMetrics?: boolean
+  /** Built-in versions that are served in addition to the default ones: `storagemigration.k8s.io/v1beta1`. */
+  readonly enabledVersions?: readonly string[]
+  readonly featureGates?: readonly FeatureGate[]
   /** Owned by the caller, which runs it longer than the server. */
   readonly audit?: Audit
   /** Serves health and metrics; see `observability.ts`. */
-  readonly observability?: Stage
+  readonly observability?: Observability
   /** The memory of the process; unlimited when absent. */
   readonly memory?: ProcessMemory
   /** Limits on concurrent requests; unlimited when absent. */
@@ -106,6 +111,8 @@ export interface ApiServerOptions {
   readonly startHooks?: PostStartHooks
   /** The address and port at which pods and nodes reach this server. */
   readonly advertise?: Advertise
+  /** Set if other API servers use the same store; host name of this one. */
+  readonly sharedStore?: { readonly hostName: string }
   /** Service CIDRs, one per IP family, the default family first. */
   readonly serviceCidrs?: readonly string[]
   readonly nodePorts?: PortRange
@@ -143,6 +150,7 @@ export class ApiServer {
   readonly #stopping = new AbortController()
   /** Connections to kubelets and other servers. */
   readonly #remotes = new AsyncDisposableStack()
+  #peers: ApiServerPeers | undefined
   #running: Promise<void> = Promise.resolve()
   #isReady = false
 
@@ -192,6 +200,7 @@ export class ApiServer {
       build,
       serverAddress: `${address}:${port}`,
       aggregatedVersions: () => this.#aggregator.versions(),
+      paths: () => [...(options.observability?.paths() ?? []), ...(this.#issuerMetadata?.paths ?? [])],
     })
     this.#openApi = new OpenApi(this.scheme, {
       build,
@@ -234,6 +243,7 @@ export class ApiServer {
   /** Rejects resource requests from now on and ends watches. */
   async stop(): Promise<void> {
     this.#isReady = false
+    await this.#peers?.stop()
     this.#stopping.abort()
     await this.#running
     await this.#registry.admission.stop()
@@ -241,8 +251,8 @@ export class ApiServer {
   }
 
   async #start(options: ApiServerOptions): Promise<void> {
-    const { platform, advertise, serviceCidrs, limits, authentication = {} } = options
-    const { startHooks = new PostStartHooks() } = options
+    const { platform, advertise, serviceCidrs, limits, sharedStore, authentication = {} } = options
+    const { startHooks = new PostStartHooks(), featureGates } = options
     const { signal } = this.#stopping
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const cacheRun = this.#cache.run(signal, resolve).catch((error: unknown) => {
@@ -265,12 +275,14 @@ export class ApiServer {
       port,
       authentication,
       startHooks,
+      isStoreShared: sharedStore !== undefined,
     }
     await whenAvailable(platform, signal, async () => {
       await bootstrap(own, first)
-      await reconcileRoles(own)
+      await reconcileRoles(own, featureGates)
       startHooks.finish('rbac/bootstrap-roles')
     })
+    this.#peers = sharedStore && (await ApiServerPeers.join(own, { service: first, ...sharedStore, signal }))
     recordStoreAlarms(own, signal)
     keepAuthenticationTrust(own, authentication, signal)
     startHooks.finish('start-cluster-authentication-info-controller')
@@ -290,6 +302,7 @@ export class ApiServer {
       customResourcesRun,
       aggregatorRun,
       repairRun,
+      this.#peers?.run(signal),
       sayingRun,
       ...this.#followFiles(options),
     ]).then(() => undefined)
@@ -358,7 +371,7 @@ export class ApiServer {
       ...measured('authorization'),
       limitStreams(),
       ...(memory ? [guardMemory({ memory, release: () => this.#cache.release() })] : []),
-      ...(observability ? [observability] : []),
+      ...(observability ? [observability.stage] : []),
       requireReady(() => this.#isReady),
     ]
   }
@@ -475,25 +488,3 @@ const defaultRequestTimeoutMs = 60_000
 const decodedHeapShare = 16
 
 const defaultCompactionIntervalMs = 300_000
-
-/** Retries while the store is unavailable, e.g. during a leader election. `work` must be idempotent. */
-async function whenAvailable(
-  { clock, log }: Platform,
-  signal: AbortSignal,
-  work: () => Promise<void>,
-): Promise<void> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      const isLater = isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout')
-      const cause = isApiError(error) ? error.cause : error
-      const isUnavailable = cause instanceof StoreError && ['unavailable', 'full'].includes(cause.reason)
-      if (signal.aborted || !(isLater || isUnavailable)) throw error
-      log.warn('store unavailable, retrying bootstrap', { error })
-      await clock.sleep(storeRetryMs, signal)
-    }
-  }
-}
-
-const storeRetryMs = 500

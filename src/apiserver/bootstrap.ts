@@ -4,7 +4,10 @@
  */
 import { isApiError } from '#/api/errors.ts'
 import { groupVersionKindOf } from '#/api/group-version.ts'
+import type { ServiceCIDR } from '#/api/generated/networking/v1.ts'
+import { serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { Resource } from '#/api/resource.ts'
 import { systemWriteRequest } from './registry/system-write-request.ts'
 import type { AuthenticationSettings } from './authn.ts'
@@ -13,14 +16,20 @@ import { flowControlObjects } from './bootstrap/flow-control.ts'
 import { kubernetesService, withOwnAddress, type ServiceOptions } from './bootstrap/kubernetes-service.ts'
 import type { PostStartHook, PostStartHooks } from './post-start-hooks.ts'
 import type { Registry } from './registry/registry.ts'
+import { applyStatus } from './registry/apply-status.ts'
+import { getStoredObject } from './registry/get-stored-object.ts'
+import { keyOf } from './registry/store-keys.ts'
 import { createObject } from './registry/create-object.ts'
 import { updateObject } from './registry/update-object.ts'
 
+export { ApiServerPeers } from './bootstrap/api-server-peers.ts'
 export { keepAuthenticationTrust } from './bootstrap/cluster-authentication-trust.ts'
 
 export interface BootstrapOptions extends ServiceOptions {
   readonly authentication: AuthenticationSettings
   readonly startHooks?: PostStartHooks | undefined
+  /** The endpoints of the API server are then shared with others, see `ApiServerPeers`. */
+  readonly isStoreShared?: boolean
 }
 
 export async function bootstrap(registry: Registry, options: BootstrapOptions): Promise<void> {
@@ -35,12 +44,20 @@ export async function bootstrap(registry: Registry, options: BootstrapOptions): 
     ['start-legacy-token-tracking-controller', [tokenTracking(today)]],
   ]
   for (const [hook, objects] of steps) {
-    for (const object of objects) await ensure(registry, object)
+    for (const object of objects) await ensure(registry, object, managers[hook ?? ''])
     if (hook) startHooks?.finish(hook)
   }
-  for (const object of kubernetesService(options)) await renew(registry, object)
+  await setReady(registry)
+  for (const object of kubernetesService(options)) {
+    if (object.kind === 'Service' || !options.isStoreShared) await renew(registry, object)
+  }
   startHooks?.finish('bootstrap-controller')
   await publishAuthenticationTrust(registry, options.authentication)
+}
+
+/** Managers of the objects of a hook; `kube-apiserver` if absent. */
+const managers: Readonly<Record<string, string>> = {
+  'priority-and-fairness-config-producer': 'api-priority-and-fairness-config-producer-v1',
 }
 
 const namespaces = ['kube-system', 'kube-public', 'kube-node-lease', 'default']
@@ -60,12 +77,17 @@ function priorityClasses(): readonly KubernetesObject[] {
   ]
 }
 
-async function ensure(registry: Registry, object: KubernetesObject): Promise<void> {
+async function ensure(
+  registry: Registry,
+  object: KubernetesObject,
+  fieldManager = 'kube-apiserver',
+): Promise<void> {
   const { name = '', namespace = '' } = object.metadata
   const resource = resourceOf(registry, object)
   if (resource === undefined) return
   try {
-    await createObject(registry, systemWriteRequest(resource, name, namespace), object)
+    const request = { ...systemWriteRequest(resource, name, namespace), fieldManager }
+    await createObject(registry, request, object)
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
   }
@@ -108,6 +130,24 @@ function serviceCidr(cidrs: readonly string[]): KubernetesObject {
     spec: { cidrs },
   }
   return object
+}
+
+/** The range of the flags needs no controller to be ready. */
+async function setReady(registry: Registry): Promise<void> {
+  const stored = await getStoredObject(registry, keyOf(serviceCIDRs, '', 'kubernetes'))
+  const { status, metadata } = (stored?.object ?? {}) as Partial<ServiceCIDR>
+  const isSet = status?.conditions?.some(({ type }) => type === 'Ready') === true
+  if (metadata === undefined || metadata.deletionTimestamp !== undefined || isSet) return
+  const lastTransitionTime = formatTime(registry.platform.clock.now())
+  const message = 'Kubernetes default Service CIDR is ready'
+  const condition = { type: 'Ready', status: 'True', message, lastTransitionTime }
+  const applied = {
+    kind: 'ServiceCIDR',
+    apiVersion: 'networking.k8s.io/v1',
+    metadata: { name: 'kubernetes' },
+    status: { conditions: [condition] },
+  }
+  await applyStatus(registry, serviceCIDRs, { manager: 'kubernetes-service-cidr-controller', applied })
 }
 
 function priorityClass(name: string, value: number, description: string): KubernetesObject {

@@ -1,11 +1,11 @@
 /** The built-in resources, and the hooks and handlers of those that differ from others. */
-import { defaultResources } from '#/api/builtin.ts'
 import type { Resource } from '#/api/resource.ts'
 import {
   mutatingAdmissionPolicyHooks,
   validatingAdmissionPolicyHooks,
   webhookConfigurationHooks,
 } from './admission/admission-registration-hooks.ts'
+import { enabledResources } from './api-enablement.ts'
 import { customResourceDefinitionHooks } from './apiextensions/definition-hooks.ts'
 import { serviceHooks } from './allocation/service-hooks.ts'
 import { certificateRequestHooks } from './registry/certificate-request-hooks.ts'
@@ -21,10 +21,13 @@ import type { ApiServerOptions } from './api-server.ts'
 
 /** The built-in resources, with the configured TTL for Events. */
 export function resourcesOf(
-  options: Pick<ApiServerOptions, 'eventTtlMs' | 'kubelets' | 'servesResourceMetrics'>,
+  options: Pick<ApiServerOptions, 'eventTtlMs' | 'kubelets' | 'servesResourceMetrics' | 'enabledVersions'>,
 ): readonly Resource[] {
   const { eventTtlMs: ttlMs, kubelets, servesResourceMetrics = kubelets !== undefined } = options
-  const resources = [...defaultResources(), ...(servesResourceMetrics ? [nodeMetrics, podMetrics] : [])]
+  const resources = [
+    ...enabledResources(options.enabledVersions),
+    ...(servesResourceMetrics ? [nodeMetrics, podMetrics] : []),
+  ]
   if (ttlMs === undefined) return resources
   return resources.map(resource =>
     resource.rules?.ttlMs === undefined ? resource : { ...resource, rules: { ...resource.rules, ttlMs } },

@@ -3,8 +3,9 @@
  * from the documents of extension servers, created on first use and cached until one of these changes. Schemas are
  * served by `openapi.ts`.
  */
+import { encodeProtobufWithoutVersion } from '#/api/protobuf.ts'
 import type { Scheme } from '#/api/scheme.ts'
-import { aggregatedDiscovery, aggregatedVersion, type Root } from './discovery/aggregated.ts'
+import { aggregatedDiscovery, prefersAggregated, type Root } from './discovery/aggregated.ts'
 import { documentResponse, documentOf, type Document } from './discovery/document.ts'
 import { DerivedCache } from './discovery/derived-cache.ts'
 import { apiGroup, apiGroupList, apiVersions } from './discovery/groups.ts'
@@ -28,7 +29,7 @@ export interface DiscoveryOptions {
   /** `host:port` at which clients reach the server. */
   readonly serverAddress: string
   /** Additional paths to list at `/`, such as health and metrics endpoints. */
-  readonly paths?: readonly string[]
+  readonly paths?: () => readonly string[]
   /** Of the aggregator. */
   readonly aggregatedVersions?: () => AggregatedVersions
 }
@@ -51,19 +52,16 @@ export class Discovery {
   /** Undefined if the path is not a discovery path. Throws ApiError 405 and 406. */
   handle({ request, info }: Pick<RequestContext, 'request' | 'info'>): ApiResponse | undefined {
     if (info.isResource) return undefined
-    const path = info.path.replace(/(?<=.)\/$/, '')
+    const path = info.path === '/index.html' ? '/' : info.path.replace(/(?<=.)\/$/, '')
     const root = path === '/api' || path === '/apis' ? (path.slice(1) as Root) : undefined
-    const version = root && aggregatedVersion(request.headers['accept'])
-    const document =
-      root && version
-        ? this.#documents.get(`${path} ${version}`, () =>
-            aggregatedDiscovery(this.#servedGroups(), root, version),
-          )
-        : this.#plainDocument(path, request)
+    const isAggregated = root !== undefined && prefersAggregated(request.headers['accept'])
+    const document = isAggregated
+      ? this.#documents.get(`${path} aggregated`, () => aggregatedDiscovery(this.#servedGroups(), root))
+      : this.#plainDocument(path, request)
     if (document === undefined) return undefined
     // As in Kubernetes, documents without a route are served whatever the method.
     if (producedFor(path) && info.verb !== 'get') throw methodNotAllowed()
-    return documentResponse(request, document)
+    return documentResponse(request, document, isAggregated ? { 'cache-control': 'public' } : {})
   }
 
   #plainDocument(path: string, { headers, query }: ApiRequest): Document | undefined {
@@ -78,10 +76,12 @@ export class Discovery {
     const { format, pretty }: Pick<Negotiated, 'format' | 'pretty'> = isJsonOnly
       ? { format: 'json', pretty: true }
       : negotiate(headers['accept'], query, headers['user-agent'])
-    return this.#documents.get(`${path} ${format} ${pretty}`, () => {
+    const make = (): Document | undefined => {
       const value = this.#value(path)
       return value && encoded(value, { format, pretty })
-    })
+    }
+    // The additional paths are not among the sources of the cache.
+    return path === '/' ? make() : this.#documents.get(`${path} ${format} ${pretty}`, make)
   }
 
   #servedGroups(): readonly ServedGroup[] {
@@ -99,10 +99,10 @@ export class Discovery {
   }
 
   #rootValue(root: string): object | undefined {
-    const { build, paths = [], serverAddress } = this.#options
+    const { build, paths = () => [], serverAddress } = this.#options
     switch (root) {
       case '':
-        return { paths: allPaths(this.#servedGroups(), paths) }
+        return { paths: allPaths(this.#servedGroups(), paths()) }
       case 'api':
         return apiVersions(this.#servedGroups(), serverAddress)
       case 'apis':
@@ -122,11 +122,10 @@ function producedFor(path: string): readonly string[] | undefined {
 const onlyJson = [mediaTypes.json]
 
 function encoded(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Document {
-  // APIResourceList of the core group has no apiVersion in JSON, but the protobuf envelope requires one.
-  const complete = form.format === 'protobuf' ? { apiVersion: 'v1', ...value } : value
+  const hasVersion = 'apiVersion' in value || form.format !== 'protobuf'
   return documentOf({
     mediaType: mediaTypes[form.format],
-    bytes: encodeValue(complete, form),
+    bytes: hasVersion ? encodeValue(value, form) : encodeProtobufWithoutVersion(value),
     value: () => value,
   })
 }

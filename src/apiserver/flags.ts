@@ -19,6 +19,7 @@ import {
   type Flags,
   type FlagValues,
 } from '#/base/flags.ts'
+import { featureGatesFlag, runtimeConfigFlag } from './api-enablement.ts'
 import type { PortRange } from './allocation/node-ports.ts'
 
 const authentication = {
@@ -137,6 +138,11 @@ const audit = {
   'audit-webhook-batch-throttle-burst': integerFlag('N', 'burst of batches (15)'),
 }
 
+const enablement = {
+  'runtime-config': runtimeConfigFlag,
+  'feature-gates': featureGatesFlag,
+}
+
 const requests = {
   'enable-priority-and-fairness': boolFlag('enable API Priority and Fairness (true)'),
   'max-requests-inflight': integerFlag('N', 'maximum concurrent read-only requests (400)'),
@@ -177,6 +183,7 @@ export const apiServerFlags = {
   ...admission,
   ...storage,
   ...audit,
+  ...enablement,
   ...requests,
   ...debugging,
   ...kubelets,
@@ -194,6 +201,7 @@ const groups: readonly (readonly [string, Flags])[] = [
   ['Admission', admission],
   ['Storage', storage],
   ['Auditing', audit],
+  ['API versions and features', enablement],
   ['Request limits', requests],
   ['Debugging', debugging],
   ['Kubelets', kubelets],

@@ -60,6 +60,12 @@ export class Health {
     this.#isStopping = true
   }
 
+  /** The endpoints and their checks, as `/` lists them. */
+  get paths(): readonly string[] {
+    const ofChecks = this.#checks.flatMap(({ name, endpoints }) => endpoints.map(each => `/${each}/${name}`))
+    return [...everywhere.map(endpoint => `/${endpoint}`), ...ofChecks]
+  }
+
   /** Undefined for other paths and unknown checks. */
   async answer(path: string, query: URLSearchParams): Promise<ApiResponse | undefined> {
     const [, endpoint, name] = /^\/(healthz|livez|readyz)(?:\/(.*))?$/.exec(path) ?? []
@@ -71,7 +77,8 @@ export class Health {
   }
 
   async #one(check: HealthCheck): Promise<ApiResponse> {
-    return answer(checkReport((await this.#run(check))?.message))
+    const report = checkReport((await this.#run(check))?.message)
+    return report.status === 200 ? { ...answer(report), headers: {} } : answer(report)
   }
 
   async #all(endpoint: string, checks: readonly HealthCheck[], query: URLSearchParams): Promise<ApiResponse> {

@@ -5,7 +5,7 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { protobufListFrame } from '#/api/protobuf.ts'
 import { apiVersionOf, isCustomKind } from '#/api/resource.ts'
 import { JoinedBody, type ListFrame } from './joined-body.ts'
-import { jsonFrame, textFrame } from './list-frames.ts'
+import { jsonFrame, nullFrame, textFrame } from './list-frames.ts'
 import { mediaTypes } from './negotiation.ts'
 import { goTypeOf, notTransformable } from './object-body.ts'
 import type { ListItemsCache, ListRange } from './registry/list-items-cache.ts'
@@ -55,8 +55,10 @@ export function listBody(view: View, content: ListContent, request: ListRequest)
     value: () => ({ ...head, items: objects.map(stored => view.value(stored)) }),
     ...(isProtobuf && { prepare: stored => void view.bytes(stored) }),
     frame: () => {
-      if (isPlain) return plainFrame(view, head)
       if (isProtobuf) return protobufFrame(view, head, objects)
+      if (transform !== undefined && objects.length === 0)
+        return nullFrame({ head: jsonOf(head), name: 'items' }, view.negotiated)
+      if (isPlain) return plainFrame(view, head)
       const value = (stored: StoredObject): JsonValue => itemValue(view, stored)
       return textFrame({ head: jsonOf(head), name: 'items', objects, value }, view.negotiated)
     },

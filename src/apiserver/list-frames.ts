@@ -34,6 +34,17 @@ export function jsonFrame(
   return { start, item, end: Buffer.from(']}\n') }
 }
 
+/** A transformed list without objects has null. */
+export function nullFrame(
+  { head, name }: Pick<TextFrame, 'head' | 'name'>,
+  { format, pretty }: Negotiated,
+): ListFrame {
+  const list = { ...head, [name]: null }
+  const json = pretty ? prettyJson(list) : stringifyJson(list)
+  const start = Buffer.from(format === 'yaml' ? stringifyYaml(list) : `${json}\n`)
+  return { start, item: () => [], end: Buffer.alloc(0) }
+}
+
 function prettyFrame({ head, name, objects, value }: TextFrame): ListFrame {
   const item: ListFrame['item'] = (stored, index) => {
     const lines = prettyJson(value(stored)).replaceAll('\n', '\n    ')

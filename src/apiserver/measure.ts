@@ -97,7 +97,8 @@ class RequestFigures {
     const seconds = (nowMs - this.#startedMs) / 1_000
     requests.recordResponse(series, { code, seconds, excludedSeconds: excludedMs / 1_000 })
     if (isTerminated) requests.recordTermination(series, code)
-    if (request.signal.aborted && series.running === undefined) requests.recordAbort(series)
+    const isAborted = request.isAborted ?? request.signal.aborted
+    if (isAborted && series.running === undefined) requests.recordAbort(series)
     if (user.username === apiServerUser) requests.recordSelfRequest(series)
     if (isWrite(series)) requests.fieldValidation(fieldValidationOf(request.query)).observe(seconds)
   }

@@ -40,6 +40,19 @@ export function negotiate(
   return { format, transform, pretty: wantsPretty(query, userAgent) }
 }
 
+/** The form of an error: transformations do not apply to it. Throws ApiError 406. */
+export function negotiateError(
+  accept: string | undefined,
+  query: URLSearchParams,
+  userAgent: string | undefined,
+): Pick<Negotiated, 'format' | 'pretty'> {
+  const plain =
+    accept === undefined || !accept.includes('as=')
+      ? accept
+      : keepRanges(accept, ({ parameters }) => !parameters.has('as'))
+  return negotiate(plain, query, userAgent)
+}
+
 /**
  * Removes protobuf from an `Accept` header, for kinds without protobuf encoding. Throws ApiError 406 if
  * nothing remains.

@@ -40,7 +40,7 @@ test('health is public, metrics require authorization, and other paths require a
   await check('/metrics', ['system:masters'], 200)
   await check('/metrics/x', ['system:masters'], 503)
   await check('/api/v1/pods', ['system:masters'], 503)
-  handle = pipeline(platform, [observe], async () => ({ status: 299 }))
+  handle = pipeline(platform, [observe.stage], async () => ({ status: 299 }))
   await check('/api/v1/pods', ['system:masters'], 299)
   await check('/livez', [], 200)
 })
@@ -61,4 +61,37 @@ test('a running server applies all stages to health and metrics', async t => {
     Array.from(text.matchAll(total), ([, code, path, count]) => `${path} ${code} ${count}`),
     ['readyz 200 1', 'metrics 403 1'],
   )
+})
+
+test('/ lists health checks and metrics beside the API groups', async t => {
+  const health = new Health(platform)
+  const { request: send } = await startTestServer(t, platform, {
+    observability: observability({ health, metrics: new Metrics() }),
+    authentication: {},
+  })
+  const paths = async (): Promise<readonly string[]> =>
+    ((await send('GET', '/')).body as unknown as { readonly paths: readonly string[] }).paths
+  const before = await paths()
+  assert.deepEqual(before, [...before].sort())
+  for (const path of ['/api/v1', '/healthz', '/livez/ping', '/readyz/shutdown', '/metrics/slis', '/statusz'])
+    assert.ok(before.includes(path), path)
+  health.add({ name: 'poststarthook/late', endpoints: ['livez'], check: () => undefined })
+  assert.deepEqual(
+    (await paths()).filter(path => !before.includes(path)),
+    ['/livez/poststarthook/late'],
+  )
+})
+
+test('a single health check and unknown OpenAPI documents are answered as Kubernetes does', async t => {
+  const { request: send } = await startTestServer(t, platform, {
+    observability: observability({ health: new Health(platform), metrics: new Metrics() }),
+  })
+  assert.equal((await send('GET', '/livez/ping')).headers?.['x-content-type-options'], undefined)
+  assert.equal((await send('GET', '/livez?verbose')).headers?.['x-content-type-options'], 'nosniff')
+  const unknown = await send('GET', '/openapi/v3/apis/unknown/v1')
+  assert.deepEqual([unknown.code, unknown.text], [404, ''])
+  assert.deepEqual((await send('GET', '/index.html')).body, (await send('GET', '/')).body)
+  const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+  const aggregated = await send('GET', '/apis', undefined, { accept })
+  assert.equal(aggregated.headers?.['cache-control'], 'public')
 })

@@ -26,11 +26,20 @@ export interface ObservabilityOptions {
 
 export type DebugPage = (request: ApiRequest) => ApiResponse | undefined | Promise<ApiResponse | undefined>
 
-export function observability(options: ObservabilityOptions): Stage {
-  return (context, next) =>
-    !context.info.isResource && observed.test(context.request.path)
-      ? answer(options, context.request)
-      : next(context)
+export interface Observability {
+  readonly stage: Stage
+  /** As `/` lists them. */
+  readonly paths: () => readonly string[]
+}
+
+export function observability(options: ObservabilityOptions): Observability {
+  return {
+    stage: (context, next) =>
+      !context.info.isResource && observed.test(context.request.path)
+        ? answer(options, context.request)
+        : next(context),
+    paths: () => [...options.health.paths, '/flagz', '/metrics', '/metrics/slis', '/statusz'],
+  }
 }
 
 const observed = /^\/(?:metrics$|metrics\/slis$|statusz$|flagz$|debug\/|(?:healthz|livez|readyz)(?:\/|$))/
@@ -59,7 +68,7 @@ function jsonAnswer(value: object): ApiResponse {
 
 export interface StartingPipelineOptions {
   readonly platform: Platform
-  readonly observability: Stage
+  readonly observability: Observability
   readonly certificates?: ClientCertificatesOptions
   readonly audit?: Audit
 }
@@ -76,7 +85,7 @@ export function startingPipeline(options: StartingPipelineOptions): Handle {
     authenticate(authenticationByCertificate(certificates)),
     ...(audit ? [audit.stage] : []),
     authorize(whileStarting),
-    options.observability,
+    options.observability.stage,
   ]
   return pipeline(platform, stages, () => Promise.reject(starting()))
 }

@@ -26,11 +26,10 @@ test('OpenAPI handles only its paths, and only reads', async () => {
   check('/openapi')
   check('/openapi/v1')
   check('/openapi/v2/')
-  check('/openapi/v3/api/v1/')
-  check('/openapi/v3/openid/v1/jwks')
-  check('/openapi/v3/apis/nothing/v1')
-  check('/openapi/v3/__proto__')
   check('/api')
+  // Unknown documents have an answer without a body.
+  for (const name of ['api/v1/', 'openid/v1/jwks', 'apis/nothing/v1', '__proto__'])
+    assert.deepEqual(await ask(`/openapi/v3/${name}`), { status: 404 }, name)
   for (const path of ['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1']) {
     await assert.rejects(ask(path, { method: 'POST' }) ?? Promise.resolve(), { code: 405 })
   }
@@ -279,7 +278,7 @@ test('OpenAPI negotiates the media type', async () => {
   await check('/openapi/v2', asked, protobuf)
   await check('/openapi/v2', protobuf, protobuf)
   await check('/openapi/v2', `${asked};q=0.2,application/json`, 'application/json')
-  await check('/openapi/v2', 'text/html', 406)
+  assert.deepEqual(await ask('/openapi/v2', { headers: { accept: 'text/html' } }), { status: 406 })
   await check('/openapi/v3/api/v1', 'application/json', 'application/json')
   await check('/openapi/v3/api/v1', 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf', 406)
 })
@@ -324,10 +323,10 @@ test('a scheme change rebuilds only the affected documents', async () => {
   scheme.register(customResource(struct({ size: { type: 'integer' } })))
   const [v2, v3, apps] = await tags()
   assert.ok(v2 !== before[0] && v3 !== before[1] && apps === before[2])
-  assert.equal(turns, turnsOfAll + 4, 'the new version and its group in both OpenAPI versions')
+  assert.equal(turns, turnsOfAll + 2, 'the new version in both OpenAPI versions')
   scheme.unregister({ group: 'stable.example.com', version: 'v1', resource: 'crontabs' })
   assert.deepEqual(await tags(), before)
-  assert.equal(ask('/openapi/v3/apis/stable.example.com/v1', { from }), undefined)
+  assert.deepEqual(await ask('/openapi/v3/apis/stable.example.com/v1', { from }), { status: 404 })
 })
 
 test('each encoding of OpenAPI v2 has its own ETag', async () => {

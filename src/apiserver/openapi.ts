@@ -66,12 +66,14 @@ export class OpenApi {
     const { path } = info
     if (path === '/openapi/v2') return this.#answerVersion2(request)
     if (path === '/openapi/v3') return this.#answerIndex(request)
+    if (!path.startsWith('/openapi/v3/')) return undefined
     const section = this.#allSections().get(path.slice('/openapi/v3/'.length))
-    return section && this.#answerSection(request, section, receivedMs)
+    return section ? this.#answerSection(request, section, receivedMs) : Promise.resolve({ status: 404 })
   }
 
   async #answerVersion2(request: ApiRequest): Promise<ApiResponse> {
     checkMethod(request)
+    if (formOf(request, version2Forms) === undefined) return { status: 406 }
     const document = await this.#version2(request)
     return documentResponse(request, document, { vary: 'Accept-Encoding, Accept' })
   }
@@ -157,13 +159,19 @@ const version3Forms: ReadonlyMap<string, 'json'> = new Map([['application/json',
 
 const yearMs = 365 * 86_400_000
 
-function choose<T extends string>({ headers }: ApiRequest, forms: ReadonlyMap<string, T>): T {
+function choose<T extends string>(request: ApiRequest, forms: ReadonlyMap<string, T>): T {
+  const form = formOf(request, forms)
+  if (form === undefined) throw notAcceptable([...forms.keys()])
+  return form
+}
+
+function formOf<T extends string>({ headers }: ApiRequest, forms: ReadonlyMap<string, T>): T | undefined {
   for (const { name } of acceptedRanges(headers['accept'] || '*/*')) {
     const isAny = name === '*/*' || name === 'application/*'
     const form = isAny ? [...forms.values()][0] : forms.get(name)
     if (form !== undefined) return form
   }
-  throw notAcceptable([...forms.keys()])
+  return undefined
 }
 
 function checkMethod({ method }: ApiRequest): void {

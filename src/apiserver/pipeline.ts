@@ -6,7 +6,7 @@ import { ApiError, apiError, badRequest, internalError } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import { apiErrorOf } from './registry/store-errors.ts'
-import { negotiate } from './negotiation.ts'
+import { negotiateError } from './negotiation.ts'
 import { requestInfo, type RequestInfo } from './request-info.ts'
 import type { ApiRequest, ApiResponse, RequestContext, UserInfo } from './request.ts'
 import { valueBody } from './view.ts'
@@ -22,10 +22,20 @@ export type Handle = (request: ApiRequest) => Promise<ApiResponse>
 /** An error that was already logged where it occurred, with more detail than the pipeline has. */
 export class LoggedApiError extends ApiError {}
 
-/** No handler serves the path. Clients see plain text; components in this process see the Status. */
-export class PathNotFoundError extends ApiError {
+/** Clients see plain text; components in this process see the Status. */
+export class PlainTextError extends ApiError {
+  readonly text: string
+
+  constructor(error: ApiError, text = error.message) {
+    super(error.status)
+    this.text = text
+  }
+}
+
+/** No handler serves the path. */
+export class PathNotFoundError extends PlainTextError {
   constructor() {
-    super(apiError('NotFound', 'the server could not find the requested resource').status)
+    super(apiError('NotFound', 'the server could not find the requested resource'), '404 page not found')
   }
 }
 
@@ -116,8 +126,7 @@ const keyCharactersMax = 200
 function errorResponse(request: ApiRequest, error: unknown): ApiResponse {
   const known = error instanceof ApiError ? error : undefined
   const { status, code } = known ?? internalError('unexpected error (details are in the server log)', error)
-  if (known instanceof PathNotFoundError)
-    return { ...pathNotFound, body: { ...pathNotFoundBody, value: status } }
+  if (known instanceof PlainTextError) return plainText(known)
   const retryAfter = status.details?.retryAfterSeconds
   return {
     status: code,
@@ -126,20 +135,23 @@ function errorResponse(request: ApiRequest, error: unknown): ApiResponse {
   }
 }
 
-const pathNotFound = { status: 404, headers: { 'x-content-type-options': 'nosniff' } }
-const pathNotFoundBody = {
-  type: 'value',
-  mediaType: 'text/plain; charset=utf-8',
-  bytes: () => [Buffer.from('404 page not found\n')],
-} as const
+function plainText({ code, status, text }: PlainTextError): ApiResponse {
+  return {
+    status: code,
+    headers: { 'x-content-type-options': 'nosniff' },
+    body: {
+      type: 'value',
+      mediaType: 'text/plain; charset=utf-8',
+      value: status,
+      bytes: () => [Buffer.from(`${text}\n`)],
+    },
+  }
+}
 
 /** Errors are encoded in the negotiated format, or as JSON if negotiation fails. */
-function formFor({ headers, query }: ApiRequest): {
-  readonly format: 'json' | 'yaml' | 'protobuf'
-  readonly pretty: boolean
-} {
+function formFor({ headers, query }: ApiRequest): ReturnType<typeof negotiateError> {
   try {
-    return negotiate(headers['accept'], query, headers['user-agent'])
+    return negotiateError(headers['accept'], query, headers['user-agent'])
   } catch {
     return { format: 'json', pretty: false }
   }

@@ -19,14 +19,14 @@ test('every step of the start finishes its check', async t => {
     return body?.type === 'value' ? Buffer.concat(body.bytes()).toString() : ''
   }
   const failing = async (): Promise<number> => (await answer('/livez')).match(/^\[-\]/gm)?.length ?? 0
-  assert.equal(await failing(), 27)
+  assert.equal(await failing(), 29)
   assert.equal(
     await answer('/readyz/poststarthook/rbac/bootstrap-roles'),
     'internal server error: not finished\n',
   )
   startHooks.finish('rbac/bootstrap-roles')
   assert.equal(await answer('/readyz/poststarthook/rbac/bootstrap-roles'), 'ok')
-  assert.equal(await failing(), 26)
+  assert.equal(await failing(), 28)
   await startTestServer(t, platform, { startHooks })
   assert.equal(await failing(), 0)
   const slis = health.slis.render().split('\n')

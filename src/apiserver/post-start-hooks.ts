@@ -22,6 +22,8 @@ const hooks = [
   'scheduling/bootstrap-system-priority-classes',
   'bootstrap-controller',
   'start-kubernetes-service-cidr-controller',
+  'start-kube-apiserver-identity-lease-controller',
+  'start-kube-apiserver-identity-lease-garbage-collector',
   'start-kube-aggregator-informers',
   'apiservice-status-local-available-controller',
   'apiservice-status-remote-available-controller',
@@ -58,6 +60,8 @@ export const controllerHooks: readonly PostStartHook[] = [
   'apiservice-status-remote-available-controller',
   'start-apiextensions-controllers',
   'start-service-ip-repair-controllers',
+  'start-kube-apiserver-identity-lease-controller',
+  'start-kube-apiserver-identity-lease-garbage-collector',
 ]
 
 export interface PostStartHooksOptions {

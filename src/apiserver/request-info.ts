@@ -52,43 +52,60 @@ export function requestInfo(method: string, path: string, query: URLSearchParams
   const target = locate(segments)
   if (target === undefined) return { isResource: false, verb: method.toLowerCase(), path }
   const verb = verbOf(method, target, query)
-  const isSelection = !target.isWatchPath && (verb === 'list' || verb === 'watch')
+  const { group, version, namespace, resource, subresource, rest, isWatchPath } = target
+  const isSelection = !isWatchPath && (verb === 'list' || verb === 'watch')
   const name = target.name || (isSelection ? selectedName(query) : '')
-  return { isResource: true, verb, path, ...target, name }
+  // Spelled out, because spreads of this many fields are slow, and every request needs the info.
+  return {
+    isResource: true,
+    verb,
+    path,
+    group,
+    version,
+    namespace,
+    resource,
+    subresource,
+    name,
+    rest,
+    isWatchPath,
+  }
 }
 
 type Target = Omit<ResourceRequestInfo, 'isResource' | 'verb' | 'path'>
 
 function locate(segments: readonly string[]): Target | undefined {
-  const [root, ...rest] = segments
+  const root = segments[0]
   const isCore = root === 'api'
   if (!isCore && root !== 'apis') return undefined
-  const group = isCore ? '' : rest.shift()
-  const version = rest.shift()
+  const versionAt = isCore ? 1 : 2
+  const group = isCore ? '' : segments[1]
+  const version = segments[versionAt]
   if (group === undefined || version === undefined) return undefined
-  const isWatchPath = rest[0] === 'watch' && rest.length > 1
-  if (isWatchPath) rest.shift()
-  if (rest.length === 0) return undefined
-  return { group, version, isWatchPath, ...locateResource(rest) }
+  const isWatchPath = segments[versionAt + 1] === 'watch' && segments.length > versionAt + 2
+  const resourceAt = versionAt + (isWatchPath ? 2 : 1)
+  if (segments.length === resourceAt) return undefined
+  const namespaceSegments = segmentsOfNamespace(segments, resourceAt)
+  const at = resourceAt + namespaceSegments
+  const isNamespace = segments[resourceAt] === 'namespaces'
+  return {
+    group,
+    version,
+    isWatchPath,
+    namespace: isNamespace ? (segments[resourceAt + 1] ?? '') : '',
+    resource: segments[at] ?? '',
+    name: segments[at + 1] ?? '',
+    subresource: segments[at + 2] ?? '',
+    rest: segments.length > at + 3 ? segments.slice(at + 3).join('/') : '',
+  }
 }
 
 /** Subresources of namespaces; any other third segment is a resource in the namespace. */
 const namespaceSubresources: ReadonlySet<string> = new Set(['status', 'finalize'])
 
-function locateResource(segments: readonly string[]): Omit<Target, 'group' | 'version' | 'isWatchPath'> {
-  const [first = '', second = '', third] = segments
-  if (first === 'namespaces' && third !== undefined && !namespaceSubresources.has(third)) {
-    const [resource = '', name = '', subresource = '', ...rest] = segments.slice(2)
-    return { namespace: second, resource, name, subresource, rest: rest.join('/') }
-  }
-  const [resource = '', name = '', subresource = '', ...rest] = segments
-  return {
-    namespace: first === 'namespaces' ? second : '',
-    resource,
-    name,
-    subresource,
-    rest: rest.join('/'),
-  }
+/** 2 if the path leads to a resource in a namespace, 0 if not. */
+function segmentsOfNamespace(segments: readonly string[], at: number): number {
+  const third = segments[at + 2]
+  return segments[at] === 'namespaces' && third !== undefined && !namespaceSubresources.has(third) ? 2 : 0
 }
 
 function verbOf(method: string, target: Target, query: URLSearchParams): ApiVerb {
@@ -141,11 +158,15 @@ function selectedName(query: URLSearchParams): string {
 }
 
 function decodeSegments(path: string): readonly string[] | undefined {
-  const segments = path.split('/').filter(segment => segment !== '')
+  const segments = path.split('/').filter(isPresent)
   if (!path.includes('%')) return segments
   try {
     return segments.map(decodeURIComponent)
   } catch {
     return undefined
   }
+}
+
+function isPresent(segment: string): boolean {
+  return segment !== ''
 }

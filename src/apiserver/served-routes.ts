@@ -13,6 +13,8 @@ import type { ApiRequest } from './request.ts'
 
 /** Throws ApiError 404, 405, 415 or 406. */
 export function requireRoute(resource: Resource, info: ResourceRequestInfo, request: ApiRequest): void {
+  // An encoded slash ends the name in Kubernetes' routes.
+  if (info.name.includes('/')) throw noSuchResource()
   const verbs = verbsOf(resource, info)
   const methods = methodsOf(info)
   const verb = methods[request.method]

@@ -6,6 +6,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { parseCidr } from '#/api/net/cidr.ts'
 import { UsageError } from '#/base/flags.ts'
+import type { FeatureGate } from './api-enablement.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { PortRange } from './allocation/node-ports.ts'
 import { readAdmission, type AdmissionPluginFactory } from './admission.ts'
@@ -43,6 +44,8 @@ export interface ApiServerSettings {
   readonly compactionIntervalMs: number
   readonly advertiseAddress?: string
   readonly serviceCidrs?: readonly string[]
+  readonly enabledVersions?: readonly string[]
+  readonly featureGates?: readonly FeatureGate[]
   readonly nodePorts?: PortRange
   /** When absent, the cluster's own front proxy certificate. */
   readonly proxyClient?: ProxyClientCertificate
@@ -106,6 +109,8 @@ export async function readApiServerSettings(
     compactionIntervalMs: flags['etcd-compaction-interval'] ?? 300_000,
     ...(flags['advertise-address'] && { advertiseAddress: flags['advertise-address'] }),
     ...(serviceCidrs && { serviceCidrs }),
+    ...(flags['runtime-config'] && { enabledVersions: flags['runtime-config'] }),
+    ...(flags['feature-gates'] && { featureGates: flags['feature-gates'] }),
     ...(flags['service-node-port-range'] && { nodePorts: flags['service-node-port-range'] }),
     ...(proxyClient && { proxyClient }),
     kubeletTls: await readKubeletTls(flags, platform),

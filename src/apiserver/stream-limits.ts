@@ -16,8 +16,7 @@ const retryAfterSeconds = 1
 /** A request counts until its response has been read, or its connection has ended. The key is the user. */
 export function limitStreams(options = usualLimits): Stage {
   const limits = new KeyedLimits(options)
-  return async (context, next) => {
-    if (!isLongRunning(context.info)) return next(context)
+  const limited: Stage = async (context, next) => {
     const stream = limits.enter(context.user.username)
     if (stream === undefined) {
       const bounds = `${options.perKey} per user and ${options.total} in total are allowed`
@@ -40,6 +39,7 @@ export function limitStreams(options = usualLimits): Stage {
       throw error
     }
   }
+  return (context, next) => (isLongRunning(context.info) ? limited(context, next) : next(context))
 }
 
 function onStreamEnd(response: ApiResponse, body: StreamBody, onEnd: () => void): ApiResponse {

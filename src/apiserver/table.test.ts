@@ -100,7 +100,7 @@ test('the columns of custom resources have ages that advance', () => {
     { name: 'None', type: 'date', jsonPath: '.spec.none' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ]
-  const columns = printerColumnsOf(definitions)!
+  const columns = printerColumnsOf(definitions)
   const object = { metadata, spec: { since: ago(10), count: 2 } }
   const { rows } = tableOf({ ...resource!, columns }, [object], 'None')
   const check = (nowMs: number, since: string, age: string): void => {
@@ -184,5 +184,26 @@ test('an included object has the version of the request', async t => {
     const [row] = body['rows'] as unknown as readonly { readonly object: unknown }[]
     const { body: object } = await request('GET', `/apis/autoscaling/${version}/${path}/a`)
     assert.deepEqual(row?.object, object)
+  }
+})
+
+test('metadata alone is without the annotations that only conversion adds', async t => {
+  const { request } = await startTestServer(t)
+  const labels = { a: 'b' }
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'a', image: 'a' }] } }
+  const spec = { selector: { matchLabels: labels }, template }
+  const daemonSets = '/apis/apps/v1/namespaces/default/daemonsets'
+  for (const annotations of [undefined, { own: 'x' }]) {
+    const name = annotations ? 'annotated' : 'plain'
+    const { body } = await request('POST', daemonSets, { metadata: { name, annotations }, spec })
+    const generation = { 'deprecated.daemonset.template.generation': '1' }
+    assert.deepEqual(body.metadata.annotations, { ...annotations, ...generation })
+    const path = `${daemonSets}/${name}`
+    const accept = (as: string): object => ({ accept: `application/json;as=${as};v=v1;g=meta.k8s.io` })
+    const partial = await request('GET', path, undefined, { ...accept('PartialObjectMetadata') })
+    assert.deepEqual(partial.body.metadata.annotations, annotations)
+    const table = await request('GET', path, undefined, { ...accept('Table') })
+    const [row] = (table.body as unknown as { rows: [{ object: KubernetesObject }] }).rows
+    assert.deepEqual(row.object.metadata.annotations, annotations)
   }
 })

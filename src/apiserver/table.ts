@@ -103,7 +103,9 @@ export class Table {
     return {
       cells: this.#kindColumns.cells(object),
       ...(conditions.length > 0 && { conditions }),
-      ...(this.#include === 'Metadata' && { object: metadataOnly(object, this.#version) }),
+      ...(this.#include === 'Metadata' && {
+        object: metadataOnly(object, this.#view.resource, this.#version),
+      }),
       ...(this.#include === 'None' && { object: null }),
     }
   }

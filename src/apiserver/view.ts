@@ -18,24 +18,34 @@ import type { ValueBody } from './request.ts'
 export class View {
   readonly resource: Resource
   readonly negotiated: Negotiated
-  /** Cache key of the encodings that this view produces. */
-  readonly formName: string
   /** True if objects arrive in the version of the view: it is the storage version, or they were converted. */
   readonly #isConverted: boolean
-  /** Cache key of the object in the version of the view. */
-  readonly #valueName: string
+  #formName: string | undefined
+  #valueName: string | undefined
 
   constructor(resource: Resource, negotiated: Negotiated) {
     this.resource = resource
     this.negotiated = negotiated
-    const { format, transform, pretty } = negotiated
-    const kind = transform ? `${transform.kind}/${transform.version}` : ''
-    const { conversion } = rulesOf(resource)
-    this.#valueName = `${apiVersionOf(resource)} ${conversion?.name ?? ''}`
-    this.formName = `${this.#valueName} ${kind} ${format}${pretty ? ' pretty' : ''}`
     this.#isConverted =
-      conversion !== undefined ||
+      rulesOf(resource).conversion !== undefined ||
       (resource.storage.version === resource.version && resource.storage.group === resource.group)
+  }
+
+  /** Cache key of the encodings that this view produces. */
+  get formName(): string {
+    if (this.#formName === undefined) {
+      const { format, transform, pretty } = this.negotiated
+      const kind = transform ? `${transform.kind}/${transform.version}` : ''
+      this.#formName = `${this.valueName} ${kind} ${format}${pretty ? ' pretty' : ''}`
+    }
+    return this.#formName
+  }
+
+  /** Cache key of the object in the version of the view. */
+  private get valueName(): string {
+    const { resource } = this
+    this.#valueName ??= `${apiVersionOf(resource)} ${rulesOf(resource).conversion?.name ?? ''}`
+    return this.#valueName
   }
 
   get mediaType(): string {
@@ -47,11 +57,11 @@ export class View {
     const { transform } = this.negotiated
     if (transform !== undefined && transform.kind !== 'Table') {
       return stored.form(`${transform.kind}/${transform.version}`, () =>
-        metadataOnly(stored.peek(), transform.version),
+        metadataOnly(stored.peek(), this.resource, transform.version),
       )
     }
     if (this.#isConverted) return stored.object
-    return stored.form(this.#valueName, () => convertObject(stored.peek(), this.resource))
+    return stored.form(this.valueName, () => convertObject(stored.peek(), this.resource))
   }
 
   /** True if the encoding is the stored JSON. */
@@ -69,15 +79,30 @@ export class View {
   /** The object is decoded only for callers within the process. Throws ApiError. */
   body(stored: StoredObject): ValueBody {
     stored.checkReadable()
-    const valueOf = (): KubernetesObject => this.value(stored)
-    return {
-      type: 'value',
-      mediaType: this.mediaType,
-      get value() {
-        return valueOf()
-      },
-      bytes: () => [this.bytes(stored)],
-    }
+    return new ObjectBody(this, stored)
+  }
+}
+
+class ObjectBody implements ValueBody {
+  readonly type = 'value'
+  readonly #view: View
+  readonly #stored: StoredObject
+
+  constructor(view: View, stored: StoredObject) {
+    this.#view = view
+    this.#stored = stored
+  }
+
+  get mediaType(): string {
+    return this.#view.mediaType
+  }
+
+  get value(): KubernetesObject {
+    return this.#view.value(this.#stored)
+  }
+
+  bytes(): readonly Uint8Array[] {
+    return [this.#view.bytes(this.#stored)]
   }
 }
 
@@ -114,10 +139,25 @@ export function prettyJson(value: JsonValue): string {
   )
 }
 
-export function metadataOnly(object: KubernetesObject, version: 'v1' | 'v1beta1'): KubernetesObject {
+export function metadataOnly(
+  { metadata }: KubernetesObject,
+  resource: Resource,
+  version: 'v1' | 'v1beta1',
+): KubernetesObject {
+  const hidden = rulesOf(resource).conversionAnnotations
   return {
     kind: 'PartialObjectMetadata',
     apiVersion: `meta.k8s.io/${version}`,
-    metadata: object.metadata,
+    metadata: hidden === undefined ? metadata : withoutAnnotations(metadata, hidden),
   }
+}
+
+function withoutAnnotations(
+  metadata: KubernetesObject['metadata'],
+  hidden: readonly string[],
+): KubernetesObject['metadata'] {
+  const { annotations = {}, ...rest } = metadata
+  const kept = Object.entries(annotations).filter(([name]) => !hidden.includes(name))
+  if (kept.length === Object.keys(annotations).length) return metadata
+  return kept.length === 0 ? rest : { ...metadata, annotations: Object.fromEntries(kept) }
 }

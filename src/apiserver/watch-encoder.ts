@@ -6,8 +6,10 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { encodeProtobuf, encodeProtobufWatchEvent } from '#/api/protobuf.ts'
 import { apiVersionOf } from '#/api/resource.ts'
+import { withEncodedFields } from '#/api/zero-fields.ts'
 import { mediaTypes } from './negotiation.ts'
 import type { CacheEvent } from './registry/cache-event.ts'
+import { rulesOf } from './registry/resource-strategy.ts'
 import type { StoredObject } from './registry/stored-object.ts'
 import type { StreamChunk } from './request.ts'
 import { Table, type TableRequest } from './table.ts'
@@ -67,7 +69,14 @@ export class WatchEncoder {
       apiVersion: isPartial ? `meta.k8s.io/${transform.version}` : apiVersionOf(resource),
       metadata: { resourceVersion: String(revision), ...(annotations && { annotations }) },
     }
-    return this.#chunk('BOOKMARK', this.#table ? this.#emptyTable(object) : object)
+    if (this.#table) return this.#chunk('BOOKMARK', this.#emptyTable(object))
+    if (isPartial) return this.#chunk('BOOKMARK', object)
+    const { annotations: converted, ...fields } = rulesOf(resource).emptyObject ?? {}
+    const metadata = converted
+      ? { ...object.metadata, annotations: { ...converted, ...annotations } }
+      : object.metadata
+    const empty = { ...object, ...fields, metadata }
+    return this.#chunk('BOOKMARK', withEncodedFields(empty, resource.schema))
   }
 
   error(error: ApiError): StreamChunk {

@@ -67,7 +67,15 @@ export class HttpTransport implements Transport, AsyncDisposable {
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
-    const { credentials } = this.#options
+    return this.#request(request, this.#options.credentials)
+  }
+
+  /** Requests with other credentials over the same connections; they must not have a certificate. */
+  withCredentials(credentials: Credentials): Transport {
+    return { request: request => this.#request(request, credentials) }
+  }
+
+  async #request(request: TransportRequest, credentials: Credentials): Promise<TransportResponse> {
     const first = await credentials.current(request.signal)
     const response = await this.#send(request, first)
     if (response.status !== 401 || !credentials.onUnauthorized(first)) return this.#read(response, request)

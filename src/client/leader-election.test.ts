@@ -49,6 +49,16 @@ test('metrics show which candidate leads, and renewals that found the lease chan
   assert.deepEqual([a, b].map(statusOf), a === leader ? [0, 1] : [1, 0])
 })
 
+test('the health check fails when the lease has expired and the leader has not noticed', async () => {
+  const world = new World(5)
+  const { election } = world.candidate('a')
+  assert.equal(election.renewalFailure(0), undefined)
+  await world.simulation.advance(30_000)
+  assert.ok(election.isLeader)
+  assert.equal(election.renewalFailure(0), undefined)
+  assert.equal(election.renewalFailure(-15_001), 'failed election to renew leadership on lease scheduler')
+})
+
 function statusOf({ metrics }: { readonly metrics: MetricsRegistry }): number {
   return Number(/leader_election_master_status\{name="scheduler"\} (\d)/.exec(metrics.render())?.[1])
 }

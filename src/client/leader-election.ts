@@ -69,6 +69,14 @@ export class LeaderElector {
     return this.#clock.monotonicMs() < this.#leaderUntilMs
   }
 
+  /** For a health check: the reason if the lease of this leader has been expired for longer than `toleranceMs`. */
+  renewalFailure(toleranceMs: number): string | undefined {
+    const { renewDeadlineMs, leaseDurationMs } = this.#timings
+    const expiredMs = this.#leaderUntilMs - renewDeadlineMs + leaseDurationMs
+    const isLate = expiredMs !== -Infinity && this.#clock.monotonicMs() > expiredMs + toleranceMs
+    return isLate ? `failed election to renew leadership on lease ${this.#options.lease.name}` : undefined
+  }
+
   /**
    * Runs elections until aborted; continues after leadership was lost. Returns when `onStartedLeading` returns while
    * leading, and rethrows its error.

@@ -76,6 +76,7 @@ function clusterControllers(
     signToken: claims => signToken(claims, { privateKey, keyId }),
     clusterCidrs: node?.network.podCidrs ?? [simulatedPodCidr],
     serviceCidrs: settings.serviceCidrs ?? [],
+    hasStorageVersionMigrator: settings.featureGates?.includes('StorageVersionMigrator') ?? false,
     ...(loadBalancerAddresses.length > 0 && { loadBalancerAddresses }),
     provisioners: [
       node

@@ -20,10 +20,11 @@ export interface ClusterOptions {
   /** Absolute path; created when missing. */
   readonly folder: string
   /**
-   * True if several processes use the folder at the same time, each with its own memory store: it is not
-   * locked, and no kubeconfig is written.
+   * True if the folder belongs to other processes, too: it is not locked, and no kubeconfig is written.
    */
   readonly isFolderShared?: boolean
+  /** Of certificates that `k8ts init` has made, whose names are kept; `pki` in the folder when absent. */
+  readonly certificatesFolder?: string
   /** The address to listen on; `0.0.0.0` and `::` mean all addresses. */
   readonly host: string
   /** 0 selects a free port. */
@@ -71,6 +72,8 @@ export interface ClusterMachine {
   /** PID of this process. */
   readonly pid: number
   readonly startedMs: number
+  /** Path of the program `k8ts`, if it has started this process. */
+  readonly launcher?: string
   /** Present if a supervisor restarts this process when it crashes. */
   readonly supervision?: Pick<LockHolder, 'supervisorPid' | 'crash'>
   /** Host names and addresses of the machine. */

@@ -2,14 +2,22 @@
  * The HTTPS servers of the controller manager and the scheduler at the node's address, on the ports of Kubernetes,
  * as each would have them as a separate process.
  */
-import { SecureServer, type SecureServerOptions } from '#/component-base/secure-server.ts'
+import { SecureServer } from '#/component-base/secure-server.ts'
 import { ensureComponentCertificates, type ComponentCertificates } from '#/kubeadm/component-certificates.ts'
 import type { CertificateAuthority } from '#/kubeadm/certificates.ts'
-import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
+import { renewCertificates } from '#/component-base/renew-certificates.ts'
+import * as identities from '#/kubeadm/identities.ts'
 import type { HttpTls, ServeHttp } from '#/platform/http.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { ControlPlane } from './control-plane.ts'
+import {
+  controllerManagerPart,
+  controllerManagerPort,
+  schedulerPart,
+  schedulerPort,
+  type ComponentPart,
+} from './component-parts.ts'
 
 export interface ComponentServersOptions {
   readonly platform: Platform
@@ -26,8 +34,8 @@ export interface ComponentServersOptions {
   readonly ca: CertificateAuthority
 }
 
-const controllerManagerPort = 10_257
-const schedulerPort = 10_259
+const ports = { controllerManager: controllerManagerPort, scheduler: schedulerPort }
+const users = { controllerManager: identities.controllerManager, scheduler: identities.scheduler }
 
 const graceMs = 1_000
 
@@ -74,59 +82,29 @@ export class ComponentServers implements AsyncDisposable {
   async #serve(name: keyof ComponentCertificates, certificates: ComponentCertificates): Promise<void> {
     const { platform, machine, host } = this.#options
     const { serveHttp, usage } = machine
-    const part = name === 'scheduler' ? this.#scheduler() : this.#controllerManager()
+    const port = ports[name]
+    const client = this.#options.controlPlane.clientAs(users[name].commonName)
+    const clients = { authenticationClient: client, authorizationClient: client }
     const tls = this.#tlsOf(certificates, name)
+    const listen = { platform, serveHttp, usage, host, port, tls }
     try {
-      const server = await SecureServer.start({ ...part, platform, serveHttp, usage, host, tls })
+      const server = await SecureServer.start({ ...listen, ...clients, ...this.#part(name) })
       this.#servers.push({ server, name })
     } catch (error) {
-      platform.log.warn('Failed to serve metrics and health of a component', { name, port: part.port, error })
+      platform.log.warn('Failed to serve metrics and health of a component', { name, port, error })
     }
   }
 
-  #controllerManager(): ComponentPart {
+  #part(name: keyof ComponentCertificates): ComponentPart {
     const { controlPlane, host } = this.#options
-    const { controllers, metrics } = controlPlane
-    const port = controllerManagerPort
-    return {
-      port,
-      client: controlPlane.clientAs('system:kube-controller-manager'),
-      metrics: metrics.controllers,
-      health: { healthz: controllers.map(name => ({ name, check: () => undefined })) },
-      configz: () => {
-        const Generic = { Address: host, Port: port, Controllers: controllers }
-        return { 'kubecontrollermanager.config.k8s.io': { Generic } }
-      },
-    }
-  }
-
-  #scheduler(): ComponentPart {
-    const { controlPlane } = this.#options
-    const { metrics, scheduler } = controlPlane
-    const shutdown = (): string | undefined =>
-      this.#stopping.signal.aborted ? 'process is shutting down' : undefined
-    const handlerSync = (): string | undefined =>
-      scheduler.hasSynced ? undefined : 'waiting for handlers to sync'
-    return {
-      port: schedulerPort,
-      client: controlPlane.clientAs('system:kube-scheduler'),
-      metrics: metrics.scheduler,
-      moreMetrics: { '/metrics/resources': scheduler.podResourceMetrics() },
-      health: {
-        healthz: [],
-        livez: [],
-        readyz: [
-          { name: 'shutdown', check: shutdown },
-          { name: 'sched-handler-sync', check: handlerSync },
-        ],
-      },
-      configz: () => ({ componentconfig: scheduler.configuration }),
-    }
+    const { controllers, metrics, scheduler } = controlPlane
+    const stopping = this.#stopping.signal
+    if (name === 'scheduler') return schedulerPart({ scheduler, metrics: metrics.scheduler, stopping })
+    const generic = { Address: host, Port: controllerManagerPort }
+    return controllerManagerPart({ controllers, metrics: metrics.controllers, generic })
   }
 
   #tlsOf(certificates: ComponentCertificates, name: keyof ComponentCertificates): HttpTls {
     return { ...certificates[name], clientCa: this.#options.ca.cert }
   }
 }
-
-type ComponentPart = Omit<SecureServerOptions, 'platform' | 'serveHttp' | 'usage' | 'host' | 'tls'>

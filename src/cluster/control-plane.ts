@@ -48,15 +48,11 @@ export class ControlPlane {
   readonly #running = new Set<Promise<void>>()
 
   constructor(options: ControlPlaneOptions) {
-    const { platform, controllers, serverAddress } = options
+    const { platform, controllers } = options
     this.#options = options
     this.components = options.components ?? ['controllers', 'scheduler']
     this.controllers = controllers.map(({ name }) => name)
-    const requests = (component: ControlPlaneComponent): RestClientHostMetrics | undefined =>
-      serverAddress === undefined
-        ? undefined
-        : new RestClientMetrics(this.metrics[component]).forHost(serverAddress)
-    const controllerRequests = requests('controllers')
+    const controllerRequests = this.#requests(this.metrics.controllers)
     this.#manager = new ControllerManager({
       platform,
       controllers,
@@ -69,16 +65,21 @@ export class ControlPlane {
     })
     this.scheduler = new Scheduler({
       platform,
-      client: this.#clientAs('system:kube-scheduler', [], requests('scheduler')),
+      client: this.#clientAs('system:kube-scheduler', [], this.#requests(this.metrics.scheduler)),
       metrics: this.metrics.scheduler,
       profiles: defaultProfiles,
       ...options.scheduler,
     })
   }
 
-  /** A client authenticated as this user. */
-  clientAs(username: string, groups: readonly string[] = []): Client {
-    return this.#clientAs(username, groups)
+  /** A client authenticated as this user. Its requests are measured in the registry of its component. */
+  clientAs(username: string, groups: readonly string[] = [], metrics?: MetricsRegistry): Client {
+    return this.#clientAs(username, groups, metrics && this.#requests(metrics))
+  }
+
+  #requests(metrics: MetricsRegistry): RestClientHostMetrics | undefined {
+    const { serverAddress } = this.#options
+    return serverAddress === undefined ? undefined : new RestClientMetrics(metrics).forHost(serverAddress)
   }
 
   #clientAs(username: string, groups: readonly string[], metrics?: RestClientHostMetrics): Client {

@@ -55,7 +55,16 @@ test('a process that crashed again waits with the lock, and knows why the one be
   const folder = '/cluster'
   const recover = (supervisorPid: number, signal = new AbortController().signal) => {
     const crashed = { pid: 7, exit: { code: 70 } }
-    const options = { platform, folder, reportPath: '/cluster/report', pid: 8, supervisorPid, crashed }
+    const program = { version: '0.1.0' }
+    const options = {
+      platform,
+      folder,
+      reportPath: '/cluster/report',
+      pid: 8,
+      supervisorPid,
+      crashed,
+      program,
+    }
     return recoverFromCrash(options, signal)
   }
   const first = await simulation.run(recover(1))

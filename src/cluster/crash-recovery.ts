@@ -9,7 +9,7 @@ import { messageOf } from '#/base/message-of.ts'
 import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import type { Platform, ProcessExit } from '#/platform/platform.ts'
-import { lockFolder, type Crash } from './lock-folder.ts'
+import { lockFolder, type Crash, type HolderProgram } from './lock-folder.ts'
 
 /** Kept in the folder of the cluster. */
 interface CrashRecord extends Crash {
@@ -33,6 +33,8 @@ export interface CrashRecoveryOptions {
   readonly pid: number
   readonly supervisorPid: number
   readonly crashed: CrashedProcess
+  /** Of this process. */
+  readonly program: HolderProgram
 }
 
 interface CrashedProcess {
@@ -45,12 +47,12 @@ export async function recoverFromCrash(options: CrashRecoveryOptions, signal: Ab
   const { platform, folder, reportPath, supervisorPid, crashed } = options
   const { files, clock, log } = platform
   await files.makeFolder(folder, { mode: 0o700 })
-  const last = (await readJson(platform, recordPath(folder))) as CrashRecord | undefined
+  const last = (await readJson(platform, crashRecordPath(folder))) as CrashRecord | undefined
   const previous = last?.supervisorPid === supervisorPid ? last : undefined
   const report = (await readJson(platform, reportPath)) as CrashReport | undefined
   const reason = describeCrash(crashed, { report, startFailure: previous?.startFailure })
   const record: CrashRecord = { reason, supervisorPid, ...planRestart(previous, clock.now()) }
-  await files.write(recordPath(folder), JSON.stringify(record), { mode: 0o600 })
+  await files.write(crashRecordPath(folder), JSON.stringify(record), { mode: 0o600 })
   const { restarts, crashedMs, delayMs } = record
   log.error('Cluster crashed, restarting', { reason, restarts, delaySeconds: delayMs / 1_000 })
   const crash = { reason, restarts, crashedMs }
@@ -59,20 +61,21 @@ export async function recoverFromCrash(options: CrashRecoveryOptions, signal: Ab
 }
 
 async function backOff(
-  { platform, folder, pid, supervisorPid }: CrashRecoveryOptions,
+  { platform, folder, pid, supervisorPid, program }: CrashRecoveryOptions,
   crash: Crash,
   { delayMs, signal }: { readonly delayMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
   const { crashedMs } = crash
   const backOffUntilMs = crashedMs + delayMs
-  const holder = { pid, supervisorPid, crash, backOffUntilMs, isReady: false, startedMs: crashedMs }
+  const state = { crash, backOffUntilMs, isReady: false, startedMs: crashedMs }
+  const holder = { pid, supervisorPid, program, ...state }
   await using _ = await lockFolder(platform, folder, () => holder)
   await platform.clock.sleep(delayMs, signal)
 }
 
 /** For the next process: why this one could not start the cluster. */
 export async function recordStartFailure({ files }: Platform, folder: string, error: unknown): Promise<void> {
-  const path = recordPath(folder)
+  const path = crashRecordPath(folder)
   const record = JSON.parse(Buffer.from(await files.read(path)).toString()) as CrashRecord
   await files.write(path, JSON.stringify({ ...record, startFailure: messageOf(error) }), { mode: 0o600 })
 }
@@ -145,7 +148,8 @@ export async function recordCrashEvent(options: CrashEventOptions, signal: Abort
   await recorder.run(signal)
 }
 
-function recordPath(folder: string): string {
+/** Read after a crash only: a cluster that is started otherwise removes it. */
+export function crashRecordPath(folder: string): string {
   return join(folder, 'last-crash.json')
 }
 

@@ -13,6 +13,8 @@ export interface LockHolder {
   readonly pid: number
   /** The process that restarts this one when it crashes; absent if there is none. */
   readonly supervisorPid?: number
+  /** Absent in the answer of earlier versions, which cannot hand over. */
+  readonly program?: HolderProgram
   /** The crash because of which the process was restarted. */
   readonly crash?: Crash
   /** When the cluster will be started after repeated crashes; wall time in milliseconds since 1970. */
@@ -30,6 +32,23 @@ export interface LockHolder {
   readonly slowSync?: SlowSync
   /** Why the last scheduled snapshot has failed; absent when it was taken. */
   readonly snapshotFailure?: string
+  /** Of `k8ts host run`; absent if the process is the cluster. */
+  readonly processes?: readonly HostProcessState[]
+}
+
+export interface HolderProgram {
+  /** Version of k8ts. */
+  readonly version: string
+  /** Path of the program `k8ts`; absent if the process was started otherwise. */
+  readonly launcher?: string
+}
+
+/** A component that runs as a process of its own on a host. */
+export interface HostProcessState {
+  readonly name: string
+  /** Undefined while it is being restarted. */
+  readonly pid: number | undefined
+  readonly restarts: number
 }
 
 export interface SlowSync {

@@ -12,6 +12,8 @@ export interface NodeFolders {
   readonly kubelet: string
   /** Manifests of static pods. */
   readonly manifests: string
+  /** Archives of images, which the kubelet imports. */
+  readonly images: string
   /** Contents of dynamically provisioned volumes. */
   readonly volumes: string
   readonly certificates: string
@@ -27,12 +29,16 @@ export function nodeFolders(clusterFolder: string): NodeFolders {
     addresses: inNode('addresses'),
     kubelet: inNode('kubelet'),
     manifests: join(clusterFolder, 'manifests'),
+    images: join(clusterFolder, 'images'),
     volumes: join(clusterFolder, 'volumes'),
     certificates: inNode('pki'),
   }
 }
 
-/** Parent of all cgroups of the cluster in this slot: its pods, and its own processes. */
-export function nodeCgroup(slot: number): string {
-  return `/k8ts-${slot}`
+/**
+ * Parent of all cgroups of a node of the cluster in this slot: its pods, and its own processes. Nodes are counted
+ * from 1.
+ */
+export function nodeCgroup(slot: number, node = 1): string {
+  return node === 1 ? `/k8ts-${slot}` : `/k8ts-${slot}-${node}`
 }

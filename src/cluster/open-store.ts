@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { EncryptingStore, ResourceCiphers, ensureEncryptionConfiguration } from '#/apiserver/encryption.ts'
 import type { Metrics } from '#/apiserver/metrics.ts'
 import type { ApiServerSettings } from '#/apiserver/settings.ts'
-import type { GrpcConnect } from '#/platform/grpc.ts'
+import type { GrpcConnect, GrpcTls } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessMemory } from '#/platform/process-usage.ts'
 import { MemoryStore } from '#/store/memory.ts'
@@ -13,7 +13,7 @@ import type { Store } from '#/store/store.ts'
 export type StoreSettings =
   | EmbeddedStoreSettings
   | MemoryStoreSettings
-  | { readonly type: 'etcd'; readonly endpoints: readonly string[] }
+  | { readonly type: 'etcd'; readonly endpoints: readonly string[]; readonly tls?: GrpcTls }
 
 export interface MemoryStoreSettings {
   readonly type: 'memory'
@@ -75,7 +75,8 @@ async function openBackend(options: OpenStoreOptions): Promise<Store> {
     }
     case 'etcd': {
       const { EtcdStore } = await import('#/store/etcd.ts')
-      return EtcdStore.open({ platform, connect: await loadGrpc(), endpoints: store.endpoints })
+      const { endpoints, tls } = store
+      return EtcdStore.open({ platform, connect: await loadGrpc(), endpoints, ...(tls && { tls }) })
     }
   }
 }

@@ -12,18 +12,20 @@ import {
 export interface SchedulerFiles {
   readonly schedulerConfig?: string
   readonly policyConfigFile?: string
+  /** Name of the flag of `schedulerConfig`, for errors; default `scheduler-config`. */
+  readonly flag?: string
 }
 
 /** Undefined when no file is given. Throws UsageError; so does `profiles` of the result. */
 export async function readScheduler(
-  { schedulerConfig, policyConfigFile }: SchedulerFiles,
+  { schedulerConfig, policyConfigFile, flag: flagName = 'scheduler-config' }: SchedulerFiles,
   context: Omit<ConfigurationContext, 'folder'>,
 ): Promise<SchedulerConfiguration | undefined> {
   const path = schedulerConfig ?? policyConfigFile
   if (path === undefined) return undefined
   const isPolicy = schedulerConfig === undefined
   const complaint = (cause: unknown): UsageError => {
-    const flag = isPolicy ? '--policy-config-file' : '--scheduler-config'
+    const flag = isPolicy ? '--policy-config-file' : `--${flagName}`
     return new UsageError(`${flag} ${path}: ${whyNot(cause)}`, { cause })
   }
   try {

@@ -1,9 +1,21 @@
-/** Waits until `count` nodes are Ready. */
+/** Waits until nodes are Ready. */
 import type { Node } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 
 export async function waitForNodesReady(client: Client, count: number, signal: AbortSignal): Promise<void> {
+  await waitForReady(client, signal, ready => ready.size >= count)
+}
+
+export async function waitForNodeReady(client: Client, name: string, signal: AbortSignal): Promise<void> {
+  await waitForReady(client, signal, ready => ready.has(name))
+}
+
+async function waitForReady(
+  client: Client,
+  signal: AbortSignal,
+  isEnough: (ready: ReadonlySet<string>) => boolean,
+): Promise<void> {
   const ready = new Set<string>()
   const watch = client.watch(nodes, {
     sendInitialEvents: true,
@@ -16,7 +28,7 @@ export async function waitForNodesReady(client: Client, count: number, signal: A
     const name = event.object.metadata.name
     if (event.type !== 'DELETED' && isReady(event.object)) ready.add(name)
     else ready.delete(name)
-    if (ready.size >= count) return
+    if (isEnough(ready)) return
   }
 }
 

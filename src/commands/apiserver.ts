@@ -1,15 +1,26 @@
 /** `k8ts apiserver`: runs only an API server, until terminated. */
+import { resolve } from 'node:path'
 import { apiServerFlags, describeApiServerFlags } from '#/apiserver/flags.ts'
-import { describeFlags, parseFlags } from '#/base/flags.ts'
+import { describeFlags, parseFlags, valueFlag } from '#/base/flags.ts'
 import type { Command } from '#/command-line/command.ts'
 import { clusterFlags, runCluster } from './run-cluster.ts'
+
+const ownFlags = {
+  ...clusterFlags,
+  'cert-dir': valueFlag('DIR', 'certificates of k8ts init; without it they are made in DIR/pki', {
+    parse: resolve,
+    what: 'a folder',
+  }),
+}
+
+const flagsOf = { ...ownFlags, ...apiServerFlags }
 
 const help = `Usage: k8ts apiserver [FLAGS]
 
 Runs an API server without controllers, scheduler and nodes, and writes the administrator's kubeconfig to
 DIR/admin.conf. Several API servers may share an etcd. SIGTERM or ctrl-C stops it; the state remains in DIR.
 
-${describeFlags(clusterFlags)}
+${describeFlags(ownFlags)}
 The following flags are those of kube-apiserver. Configuration files are validated before anything is started.
 ${describeApiServerFlags()}
 Examples:
@@ -22,7 +33,8 @@ Examples:
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const flags = parseFlags(parameters, { ...clusterFlags, ...apiServerFlags })
-    return runCluster(terminal, { flags })
+    const { 'cert-dir': folder, ...flags } = parseFlags(parameters, flagsOf)
+    const shared = folder && { certificatesFolder: folder, isFolderShared: true }
+    return runCluster(terminal, { flags, ...shared })
   },
 }

@@ -1,18 +1,12 @@
 /** `k8ts down`: stops a cluster on this machine and removes all its state. */
 import { join } from 'node:path'
 import { describeFlags, parseFlags } from '#/base/flags.ts'
-import { readLockHolder } from '#/cluster/lock-folder.ts'
 import { removeCluster } from '#/cluster/remove-cluster.ts'
 import type { Command } from '#/command-line/command.ts'
-import {
-  isLinux,
-  isProcessAlive,
-  nodeLinux,
-  nodePlatform,
-  signalProcess,
-  type Platform,
-} from '#/platform/node.ts'
+import { isLinux, nodeLinux, nodePlatform, type Platform } from '#/platform/node.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
+import { requireNoHost } from './folder-use.ts'
+import { stopOwner } from './stop-owner.ts'
 
 const help = `Usage: k8ts down [--data-dir DIR]
 
@@ -34,6 +28,7 @@ export const command: Command = {
       terminal.write(`no cluster in ${folder}\n`)
       return 0
     }
+    await requireNoHost(platform.files, folder)
     await assertClusterFolder(platform, folder)
     await stopOwner(platform, folder, text => terminal.write(`${text}\n`))
     await removeCluster({
@@ -54,33 +49,3 @@ async function assertClusterFolder({ files }: Platform, folder: string): Promise
   if ((await files.list(folder)).length === 0) return
   throw new Error(`${folder} is not a cluster folder: not removed`)
 }
-
-async function stopOwner(
-  platform: Platform,
-  folder: string,
-  onProgress: (text: string) => void,
-): Promise<void> {
-  const owner = await readLockHolder(platform, folder)
-  if (owner === undefined) return
-  const { pid, supervisorPid = pid } = owner
-  const pids = [...new Set([supervisorPid, pid])]
-  onProgress(`stopping process ${supervisorPid}`)
-  signalProcess(supervisorPid, 'SIGTERM')
-  if (await haveEnded(platform, pids, stopMs)) return
-  // The supervisor first, since it would restart the other.
-  for (const each of pids) signalProcess(each, 'SIGKILL')
-  if (!(await haveEnded(platform, pids, stopMs))) throw new Error(`process ${pids.join(', ')} did not exit`)
-}
-
-async function haveEnded({ clock }: Platform, pids: readonly number[], withinMs: number): Promise<boolean> {
-  const endMs = clock.monotonicMs() + withinMs
-  while (pids.some(isProcessAlive)) {
-    if (clock.monotonicMs() > endMs) return false
-    await clock.sleep(pollMs)
-  }
-  return true
-}
-
-/** A cluster stops within ten seconds after SIGTERM. */
-const stopMs = 12_000
-const pollMs = 50

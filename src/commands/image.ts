@@ -1,17 +1,18 @@
-/** `k8ts image`: manages the container images of a cluster's node on this machine. */
+/** `k8ts image`: manages the container images of a cluster's nodes on this machine. */
 import { resolve } from 'node:path'
 import { describeFlags, parseArgumentsAndFlags, UsageError } from '#/base/flags.ts'
 import { nodeFolders } from '#/cluster/node-folders.ts'
+import { readNodeRecords, recordedNodeFolder } from '#/cluster/node-records.ts'
 import type { Command } from '#/command-line/command.ts'
 import { isHelp } from '#/command-line/command-line.ts'
 import { Containerd } from '#/cri/containerd.ts'
 import { loadImage } from '#/cri/load-image.ts'
-import { connectHttp, loadGrpc, nodeLinux, nodePlatform } from '#/platform/node.ts'
+import { connectHttp, loadGrpc, nodeLinux, nodePlatform, type Platform } from '#/platform/node.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts image load FILE... [--data-dir DIR]
 
-Loads images into the cluster's node without a registry: archives of docker save, podman save or buildah push
+Loads images into the cluster's nodes without a registry: archives of docker save, podman save or buildah push
 oci-archive:, compressed or not. Pods with imagePullPolicy IfNotPresent (the default except for the tag latest) or Never
 use them.
 
@@ -33,16 +34,29 @@ export const command: Command = {
     if (verb !== 'load' || paths.length === 0) throw new UsageError('usage: k8ts image load FILE...')
     const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
     const folder = dataFolder(values)
-    const socketPath = nodeFolders(folder).containerdSocket
-    if ((await platform.files.stat(socketPath)) === undefined) {
+    const sockets = await runtimeSockets(platform, folder)
+    if (sockets.length === 0) {
       throw new Error(`the cluster in ${folder} has no node with containers: start it with k8ts up as root`)
     }
     const [linux, connectGrpc] = await Promise.all([nodeLinux(), loadGrpc()])
-    await using runtime = Containerd.connect({ platform, connectGrpc, connectHttp, socketPath })
-    const loader = { platform, linux, connectGrpc, socketPath, runtime }
     for (const path of paths) {
-      for (const reference of await loadImage(loader, resolve(path))) terminal.write(`loaded ${reference}\n`)
+      const loaded = await Promise.all(
+        sockets.map(async socketPath => {
+          await using runtime = Containerd.connect({ platform, connectGrpc, connectHttp, socketPath })
+          return await loadImage({ platform, linux, connectGrpc, socketPath, runtime }, resolve(path))
+        }),
+      )
+      for (const reference of loaded[0] ?? []) terminal.write(`loaded ${reference}\n`)
     }
     return 0
   },
+}
+
+/** Of the container runtimes of all nodes that have been started. */
+async function runtimeSockets({ files }: Platform, folder: string): Promise<readonly string[]> {
+  const records = await readNodeRecords(files, folder)
+  const folders = [folder, ...records.map(({ name }) => recordedNodeFolder(folder, name))]
+  const paths = folders.map(each => nodeFolders(each).containerdSocket)
+  const isThere = await Promise.all(paths.map(path => files.stat(path)))
+  return paths.filter((_, index) => isThere[index] !== undefined)
 }

@@ -1,26 +1,34 @@
 /** Shared by the commands that read or write a store without running a cluster. */
+import { requireReadableFormat } from '#/cluster/data-folder-format.ts'
 import { lockFolder, readLockHolder } from '#/cluster/lock-folder.ts'
 import { UsageError } from '#/base/flags.ts'
 import type { StoreSettings } from '#/cluster/open-store.ts'
 import { loadGrpc, processId, type Platform } from '#/platform/node.ts'
+import type { GrpcTls } from '#/platform/grpc.ts'
 import type { EtcdStore } from '#/store/etcd.ts'
 import { clusterFlags } from './run-cluster.ts'
+import manifest from '../../package.json' with { type: 'json' }
 
 export const storeFlag = {
   ...clusterFlags.store,
   help: 'the store of the cluster: embedded (default), or etcd://HOST:PORT,HOST:PORT',
 }
 
-export async function openEtcdStore(platform: Platform, endpoints: readonly string[]): Promise<EtcdStore> {
+export interface EtcdConnection {
+  readonly endpoints: readonly string[]
+  readonly tls?: GrpcTls
+}
+
+export async function openEtcdStore(platform: Platform, connection: EtcdConnection): Promise<EtcdStore> {
   const { EtcdStore } = await import('#/store/etcd.ts')
-  return EtcdStore.open({ platform, connect: await loadGrpc(), endpoints })
+  return EtcdStore.open({ platform, connect: await loadGrpc(), ...connection })
 }
 
 /** Undefined for the embedded store. */
-export function etcdEndpoints(store: StoreSettings | undefined): readonly string[] | undefined {
+export function etcdConnection(store: StoreSettings | undefined): EtcdConnection | undefined {
   if (store?.type === 'memory')
     throw new UsageError('a memory store has no files: use embedded or etcd://...')
-  return store?.type === 'etcd' ? store.endpoints : undefined
+  return store?.type === 'etcd' ? { endpoints: store.endpoints } : undefined
 }
 
 /** Prevents the start of the cluster during a command; rejects when it is running. */
@@ -30,6 +38,7 @@ export async function lockCluster(
   command: string,
 ): Promise<AsyncDisposable> {
   const startedMs = platform.clock.now()
+  await requireReadableFormat({ platform, folder, version: manifest.version })
   await platform.files.makeFolder(folder, { mode: 0o700 })
   return lockFolder(platform, folder, () => ({ pid: processId(), command, isReady: false, startedMs }))
 }

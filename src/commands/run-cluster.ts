@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseIp } from '#/api/net/ip.ts'
 import { tryParseDurationMs } from '#/api/text/duration.ts'
 import type { apiServerFlags } from '#/apiserver/flags.ts'
-import { valueFlag, integerFlag, UsageError, type FlagValues } from '#/base/flags.ts'
+import { integerFlag, stringSliceFlag, UsageError, valueFlag, type FlagValues } from '#/base/flags.ts'
 import type { Cluster, ClusterOptions, ControlPlaneSettings, StoreSettings } from '#/cluster.ts'
 import type { DataFolder, FolderLoss } from '#/cluster/watch-data-folder.ts'
 import type { Terminal } from '#/command-line/command.ts'
@@ -13,7 +13,9 @@ import {
   collectGarbageWhenIdle,
   connectHttp,
   crashExitCode,
+  findLauncher,
   findSupervisor,
+  handOverExitCode,
   importModule,
   loadGrpc,
   machineNames,
@@ -30,7 +32,13 @@ import {
   type Platform,
   type Supervisor,
 } from '#/platform/node.ts'
+import type { Linux } from '#/platform/linux.ts'
+import { isHandOver } from '#/platform/hand-over.ts'
+import type { Files } from '#/platform/platform.ts'
+import { file, readFlagFile } from './component-flags.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
+import { requireNoHost } from './folder-use.ts'
+import { logLevel, verbosityFlag } from './verbosity.ts'
 import manifest from '../../package.json' with { type: 'json' }
 
 /** Flags of all commands that run an API server. */
@@ -48,6 +56,10 @@ export const clusterFlags = {
     parse: parseStore,
     what: 'embedded, memory or etcd://...',
   }),
+  'etcd-servers': stringSliceFlag('URL,...', 'etcd as the store, over TLS: https://HOST:PORT'),
+  'etcd-cafile': file('CA certificates of etcd'),
+  'etcd-certfile': file('client certificate for etcd'),
+  'etcd-keyfile': file('key of --etcd-certfile'),
   'quota-backend-bytes': integerFlag(
     'N',
     'maximum size of the store (default a quarter of the memory, at most 2147483648); 0 means no limit',
@@ -61,10 +73,13 @@ export const clusterFlags = {
     },
   ),
   'snapshot-retention': integerFlag('N', 'number of snapshots kept in DIR/snapshots (24); 0 turns them off'),
-  'v': integerFlag('N', 'log verbosity: 0 warnings (default), 2 info, 4 debug'),
+  ...verbosityFlag,
 }
 
-export interface RunClusterOptions extends Pick<ClusterOptions, 'isFolderShared' | 'servingCertificate'> {
+export interface RunClusterOptions extends Pick<
+  ClusterOptions,
+  'isFolderShared' | 'certificatesFolder' | 'servingCertificate'
+> {
   readonly flags: FlagValues<typeof clusterFlags & typeof apiServerFlags>
   /** The control plane components beside the API server; none when absent. */
   readonly controlPlane?: ControlPlaneSettings
@@ -82,13 +97,16 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   const memory = processMemory()
   using _ = collectGarbageWhenIdle(clock, () => memory.idle())
   const startedMs = clock.monotonicMs()
-  const terminated = terminationSignal({ deadlineMs: stopDeadlineMs })
+  const terminated = terminationSignal({ deadlineMs: stopDeadlineMs, handsOver: true })
   const ended = signal === undefined ? terminated : AbortSignal.any([terminated, signal])
   const print = (line: string): void => {
     if (output === 'text') terminal.write(`${line}\n`)
   }
   const folder = dataFolder(flags)
   const supervisor = findSupervisor()
+  if (options.isFolderShared !== true) await requireNoHost(platform.files, folder)
+  const launcher = findLauncher()
+  const store = await storeSettings(platform.files, flags)
   let cluster: Cluster
   if (supervisor?.crashed !== undefined) await requireDataFolder(platform, folder)
   try {
@@ -108,22 +126,24 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
         names: machineNames(),
         pid: processId(),
         startedMs: clock.now(),
+        ...(launcher !== undefined && { launcher }),
         ...(supervision && { supervision }),
       },
       folder,
       host: flags.bind ?? '127.0.0.1',
       port: flags.port ?? 6443,
-      store: storeSettings(flags),
+      store,
       apiServer: flags,
       ...(controlPlane && { controlPlane }),
       ...(options.isFolderShared && { isFolderShared: true }),
+      ...(options.certificatesFolder && { certificatesFolder: options.certificatesFolder }),
       ...(options.servingCertificate && { servingCertificate: options.servingCertificate }),
       build: { version: manifest.version },
       onProgress: print,
       signal: ended,
     })
   } catch (error) {
-    if (ended.aborted) return 0
+    if (ended.aborted) return isHandOver(ended) ? handOverExitCode : 0
     if (supervisor?.crashed === undefined) throw error
     platform.log.error('Cluster failed to start after a crash', { error })
     const { recordStartFailure } = await import('#/cluster/crash-recovery.ts')
@@ -138,19 +158,40 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   const owned = isFolderShared ? undefined : await ownFolder(platform, folder)
   const loss = await runUntilEnded(owned, ended)
   if (owned && loss) return await stopAfterLoss(terminal, { cluster, loss, owned })
-  print('stopping')
-  await cluster.stop()
-  return 0
+  return await stop(cluster, { platform, folder, print, keepsContainers: isHandOver(ended) })
+}
+
+interface StopOptions {
+  readonly platform: Platform
+  readonly folder: string
+  readonly print: (line: string) => void
+  readonly keepsContainers: boolean
+}
+
+/** Resolves to the exit code. */
+async function stop(
+  cluster: Cluster,
+  { platform, folder, print, keepsContainers }: StopOptions,
+): Promise<number> {
+  print(keepsContainers ? 'handing over: containers go on' : 'stopping')
+  await cluster.stop({ keepsContainers })
+  if (!keepsContainers) return 0
+  // Crashes of this version say nothing about the next one.
+  const { crashRecordPath } = await import('#/cluster/crash-recovery.ts')
+  await platform.files.remove(crashRecordPath(folder))
+  return handOverExitCode
 }
 
 /** The data folder, and what is needed to remove the rest of a cluster without it. */
 interface OwnedFolder extends DataFolder {
+  readonly linux: Linux
   readonly claim: NetworkSlot | undefined
 }
 
 async function ownFolder(platform: Platform, folder: string): Promise<OwnedFolder> {
   const { readNetworkSlot } = await import('#/network/network-slot.ts')
-  return { platform, folder, pid: processId(), claim: await readNetworkSlot(platform.files, folder) }
+  const claim = await readNetworkSlot(platform.files, folder)
+  return { platform, linux: await nodeLinux(), folder, pid: processId(), claim }
 }
 
 /** Resolves with undefined when the cluster is to end, or with the reason why it cannot go on. */
@@ -175,13 +216,13 @@ interface Loss {
 
 /** Removes what `k8ts down` could not find anymore without the folder. Ends in any case, as after a signal. */
 async function stopAfterLoss(terminal: Terminal, { cluster, loss, owned }: Loss): Promise<number> {
-  const { platform, folder, claim } = owned
+  const { platform, linux, folder, claim } = owned
   terminal.writeError(`k8ts: ${loss.message}: stopping\n`)
   const stopAndRemove = async (): Promise<void> => {
     await cluster.stop().catch(() => undefined)
     if (claim === undefined || loss.isTakenOver) return
     const { removeCluster } = await import('#/cluster/remove-cluster.ts')
-    await removeCluster({ platform, linux: await nodeLinux(), folder, claim, onProgress: () => undefined })
+    await removeCluster({ platform, linux, folder, claim, onProgress: () => undefined })
   }
   const failed = (error: unknown): void => platform.log.error('Failed to remove the cluster', { error })
   await Promise.race([stopAndRemove().catch(failed), platform.clock.sleep(stopDeadlineMs)])
@@ -210,12 +251,16 @@ async function recover(
   reportCrashes(reportPath)
   if (crashed === undefined) return { supervisorPid }
   const { recoverFromCrash } = await import('#/cluster/crash-recovery.ts')
-  const options = { platform, folder, reportPath, pid: processId(), supervisorPid, crashed }
+  const launcher = findLauncher()
+  const program = { version: manifest.version, ...(launcher !== undefined && { launcher }) }
+  const options = { platform, folder, reportPath, pid: processId(), supervisorPid, crashed, program }
   return { supervisorPid, crash: await recoverFromCrash(options, signal) }
 }
 
-function storeSettings(flags: RunClusterOptions['flags']): StoreSettings {
-  const { store = { type: 'embedded' }, 'quota-backend-bytes': quotaBytes } = flags
+async function storeSettings(files: Files, flags: RunClusterOptions['flags']): Promise<StoreSettings> {
+  const etcd = await etcdSettings(files, flags)
+  if (etcd && flags.store) throw new UsageError('--store and --etcd-servers are mutually exclusive')
+  const { store = etcd ?? { type: 'embedded' }, 'quota-backend-bytes': quotaBytes } = flags
   if (store.type === 'etcd') {
     if (quotaBytes !== undefined) throw new UsageError('--quota-backend-bytes: set it for etcd itself')
     return store
@@ -231,12 +276,34 @@ function storeSettings(flags: RunClusterOptions['flags']): StoreSettings {
   }
 }
 
-function nonNegative(number: number | undefined): number | undefined {
-  return number === undefined || number < 0 ? undefined : number
+async function etcdSettings(
+  files: Files,
+  flags: RunClusterOptions['flags'],
+): Promise<StoreSettings | undefined> {
+  const names = ['etcd-cafile', 'etcd-certfile', 'etcd-keyfile'] as const
+  const { 'etcd-servers': endpoints } = flags
+  const alone = names.find(name => flags[name] !== undefined)
+  if (endpoints === undefined) {
+    if (alone !== undefined) throw new UsageError(`--${alone} requires --etcd-servers`)
+    return undefined
+  }
+  const wrong = endpoints.find(endpoint => !/^https?:\/\/[^/]+$/.test(endpoint))
+  if (wrong !== undefined)
+    throw new UsageError(`--etcd-servers ${wrong} is not a URL such as https://10.0.0.1:2379`)
+  const [ca, cert, key] = await Promise.all(
+    names.map(async name => flags[name] && readFlagFile(files, name, flags[name])),
+  )
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError('--etcd-certfile and --etcd-keyfile are required together')
+  if (alone === undefined) return { type: 'etcd', endpoints }
+  const { 'etcd-cafile': caFile, 'etcd-certfile': certFile, 'etcd-keyfile': keyFile } = flags
+  // They are renewed while the API server runs.
+  const renewed = caFile && certFile && keyFile && { files: { ca: caFile, cert: certFile, key: keyFile } }
+  return { type: 'etcd', endpoints, tls: { ...(ca && { ca }), ...(cert && { cert, key }), ...renewed } }
 }
 
-function logLevel(verbosity: number): 'debug' | 'info' | 'warn' {
-  return verbosity >= 4 ? 'debug' : verbosity >= 1 ? 'info' : 'warn'
+function nonNegative(number: number | undefined): number | undefined {
+  return number === undefined || number < 0 ? undefined : number
 }
 
 /** The process exits within ten seconds after SIGTERM in any case. */

@@ -15,12 +15,14 @@ import {
   SnapshotDamagedError,
 } from '#/store/snapshot.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
+import { hostEtcdConnection } from './host-store.ts'
 import {
-  etcdEndpoints,
+  etcdConnection,
   formatBytes,
   lockCluster,
   lockStoppedCluster,
   openEtcdStore,
+  type EtcdConnection,
   storeFlag,
 } from './opened-store.ts'
 import { commandWithVerbs, type Invocation } from './verbs.ts'
@@ -44,6 +46,7 @@ restore  replaces the objects of a stopped cluster by those of a snapshot: a fil
 status   verifies a snapshot and shows its revision, time, size, number of keys and hash. Exits with 1 if it is damaged.
 ls       lists DIR/snapshots, where k8ts up takes a snapshot every hour (--snapshot-interval, --snapshot-retention).
 
+On a host of k8ts init or k8ts join the store is that of its API server.
 A snapshot has the objects only: Secrets in it are encrypted with the key in DIR/pki, which must be kept apart.
 
 ${describeFlags(flags)}
@@ -75,8 +78,8 @@ type Given = Invocation<typeof flags>
 async function save({ platform, terminal, words, flags }: Given): Promise<number> {
   const path = fileOf(words, 'save')
   lowerPriority()
-  const endpoints = etcdEndpoints(flags.store)
-  await using etcd = endpoints && (await openEtcdStore(platform, endpoints))
+  const connection = await etcdOf(platform, flags)
+  await using etcd = connection && (await openEtcdStore(platform, connection))
   const folder = dataFolder(flags)
   await using _ = etcd ? undefined : await lockStoppedCluster(platform, folder, 'k8ts snapshot save')
   await using content = etcd
@@ -91,10 +94,10 @@ async function save({ platform, terminal, words, flags }: Given): Promise<number
 
 async function restore({ platform, terminal, words, flags }: Given): Promise<number> {
   const path = fileOf(words, 'restore')
-  const endpoints = etcdEndpoints(flags.store)
+  const connection = await etcdOf(platform, flags)
   await using snapshot = await openSnapshot(platform, path)
-  if (endpoints) {
-    await using etcd = await openEtcdStore(platform, endpoints)
+  if (connection) {
+    await using etcd = await openEtcdStore(platform, connection)
     const { keyCount, hash } = await writeToEtcd(platform, snapshot, etcd)
     terminal.write(`restored ${keyCount} keys to etcd\nhash ${hash}\n`)
     return 0
@@ -109,6 +112,14 @@ async function restore({ platform, terminal, words, flags }: Given): Promise<num
   )
   if (keptIn) terminal.write(`the old store is in ${keptIn}: remove it when it is not needed any more\n`)
   return 0
+}
+
+/** Undefined for the embedded store. */
+async function etcdOf(
+  platform: Given['platform'],
+  flags: Given['flags'],
+): Promise<EtcdConnection | undefined> {
+  return flags.store ? etcdConnection(flags.store) : hostEtcdConnection(platform, dataFolder(flags))
 }
 
 async function status({ platform, terminal, words }: Given): Promise<number> {

@@ -1,24 +1,22 @@
 /** `k8ts status`: shows if a cluster runs on this machine, and its state. */
-import { resolve } from 'node:path'
 import { isTrue } from '#/api/conditions.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { describeFlags, parseFlags } from '#/base/flags.ts'
-import { clientOf } from '#/client/client.ts'
-import { openConnection } from '#/client/connection.ts'
-import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
+import { processLogPath, readHostProcessRecords } from '#/cluster/host-process-records.ts'
 import { readLockHolder, type LockHolder } from '#/cluster/lock-folder.ts'
 import { snapshotsFolder } from '#/cluster/open-store.ts'
 import type { Command } from '#/command-line/command.ts'
-import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
+import { nodePlatform } from '#/platform/node.ts'
 import { listSnapshots, type Snapshot } from '#/store/snapshot.ts'
+import { connectCluster } from './cluster-connection.ts'
 import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts status [--data-dir DIR]
 
 Shows the state of the cluster in this folder: the URL of the API server, restarts after a crash, alarms of the store, a
-failed snapshot, a slow disk, nodes and pods. Exits with 0 if the cluster is ready and there are no alarms, otherwise
-with 1.
+failed snapshot, a slow disk, the processes of a host, nodes and pods. Exits with 0 if the cluster is ready and there
+are no alarms, otherwise with 1.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -33,7 +31,12 @@ export const command: Command = {
     const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
     const owner = await readLockHolder(platform, folder)
     if (owner === undefined) {
-      terminal.write(`no cluster is running in ${folder}: start it with k8ts up\n`)
+      const isHost = (await readHostProcessRecords(platform.files, folder)).length > 0
+      terminal.write(
+        isHost
+          ? `the processes of this host, ${folder}, are not running: start them with k8ts host start\n`
+          : `no cluster is running in ${folder}: start it with k8ts up\n`,
+      )
       return 1
     }
     if (owner.command !== undefined) {
@@ -46,7 +49,10 @@ export const command: Command = {
     terminal.write(describeOwner(owner, platform.clock.now()))
     for (const { type, message } of alarms) terminal.write(`store alarm ${type}: ${message}\n`)
     terminal.write(describeStoreTroubles(owner, platform.clock.now()))
+    terminal.write(describeProcesses(owner, folder))
     if (!owner.isReady) return 1
+    // A worker has no kubeconfig of an administrator.
+    if ((await platform.files.stat(adminKubeconfig(folder))) === undefined) return 0
     const objects = await readObjects(folder)
     terminal.write(describeNodes(objects.nodes))
     terminal.write(describePods(objects.pods))
@@ -61,12 +67,8 @@ async function readObjects(
   folder: string,
 ): Promise<{ readonly nodes: readonly Node[]; readonly pods: readonly Pod[] }> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
-  const sources = { environment: environmentVariables(), workingFolder: resolve() }
-  const kubeconfig = await loadKubeconfig(platform, { ...sources, explicitPath: adminKubeconfig(folder) })
-  const settings = settingsOf(kubeconfig)
-  if (settings === undefined) throw new Error(`${adminKubeconfig(folder)} has no cluster`)
-  await using transport = await openConnection({ platform, connect: connectHttp, settings })
-  const client = clientOf({ platform, transport, userAgent: 'k8ts-status' })
+  await using cluster = await connectCluster(platform, { 'data-dir': folder })
+  const { client } = cluster
   const [allNodes, allPods] = await Promise.all([client.listAll(nodes), client.listAll(pods)])
   return { nodes: allNodes.items, pods: allPods.items }
 }
@@ -79,7 +81,7 @@ function describeOwner(owner: LockHolder, nowMs: number): string {
 }
 
 function describeState({ isReady: ready, url, backOffUntilMs }: LockHolder, nowMs: number): string {
-  if (ready) return `ready at ${url}`
+  if (ready) return url === undefined ? 'ready' : `ready at ${url}`
   if (backOffUntilMs === undefined) return 'starting'
   return `starting in ${Math.ceil(Math.max(0, backOffUntilMs - nowMs) / 1_000)} s`
 }
@@ -106,6 +108,15 @@ function describeStoreTroubles({ slowSync, snapshotFailure }: LockHolder, nowMs:
 
 /** A disk that was slow long ago does not explain what is slow now. */
 const slowSyncShownMs = 3_600_000
+
+function describeProcesses({ processes = [] }: LockHolder, folder: string): string {
+  const lines = processes.map(({ name, pid, restarts }) => {
+    const state = pid === undefined ? 'not running' : `process ${pid}`
+    const restarted = restarts === 0 ? '' : `, restarts: ${restarts}, log: ${processLogPath(folder, name)}`
+    return `${name}: ${state}${restarted}\n`
+  })
+  return lines.join('')
+}
 
 function describeNodes(all: readonly Node[]): string {
   if (all.length === 0) return 'no nodes\n'

@@ -8,7 +8,7 @@ import { repairStore, type Loss } from '#/store/repair.ts'
 import { describeDamage, openEmbeddedContent } from '#/store/snapshot.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
 import {
-  etcdEndpoints,
+  etcdConnection,
   formatBytes,
   lockCluster,
   lockStoppedCluster,
@@ -137,7 +137,7 @@ function describeLoss({ revisions, keys, compacted, keptCount }: Loss): string {
 
 async function migrate({ platform, terminal, flags }: Given): Promise<number> {
   if (flags.to === undefined) throw new UsageError('--to is required: embedded, or etcd://HOST:PORT,...')
-  const [from, to] = [etcdEndpoints(flags.from), etcdEndpoints(flags.to)]
+  const [from, to] = [etcdConnection(flags.from), etcdConnection(flags.to)]
   if ((from === undefined) === (to === undefined))
     throw new UsageError('--from and --to must be one embedded store and one etcd')
   const folder = dataFolder(flags)
@@ -148,7 +148,7 @@ async function migrate({ platform, terminal, flags }: Given): Promise<number> {
     await using content = await openEmbeddedContent(platform, place)
     const { keyCount, hash } = await writeToEtcd(platform, content, etcd)
     terminal.write(`copied ${keyCount} keys to etcd; both stores have hash ${hash}
-continue with: k8ts up --store etcd://${to.join(',')}
+continue with: k8ts up --store etcd://${to.endpoints.join(',')}
 `)
     return 0
   }

@@ -16,7 +16,7 @@ import type { NodesSettings } from '#/cluster.ts'
 import { missingFeatures, checkContainerPreflight } from '#/cluster/container-preflight.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
 import { parseRegistryMirror, type RegistryMirror } from '#/cri/registry-mirrors.ts'
-import { isLinux, nodeLinux, nodePlatform } from '#/platform/node.ts'
+import { isLinux, nodeLinux, nodePlatform, programCommand } from '#/platform/node.ts'
 import { runDetached } from './run-detached.ts'
 import { clusterFlags, runCluster } from './run-cluster.ts'
 
@@ -33,7 +33,11 @@ const registryMirrors: Flag<readonly RegistryMirror[]> = {
 }
 
 const upFlags = {
-  'nodes': valueFlag('N', 'number of nodes (default 1); more than one are simulated', nodeCount),
+  'nodes': valueFlag(
+    'N',
+    'number of nodes (default 1); further ones are network namespaces of this machine',
+    nodeCount,
+  ),
   'runtime': enumFlag(
     ['auto', 'containerd', 'simulated'],
     'container runtime; auto selects containerd if available (root on Linux), else simulated',
@@ -57,7 +61,7 @@ const upFlags = {
 
 const help = `Usage: k8ts up [FLAGS]
 
-Runs a cluster on this machine in one process: API server, controllers, scheduler, and a node that runs containers, with
+Runs a cluster on this machine in one process: API server, controllers, scheduler, and nodes that run containers, with
 service proxy and DNS. Writes the administrator's kubeconfig to DIR/admin.conf and prints a line when it is ready.
 SIGTERM or ctrl-C stops everything that was started; the state remains in DIR and the next k8ts up continues with it.
 If the cluster crashes it is started again, and k8ts status shows why.
@@ -75,6 +79,8 @@ Examples:
       a second cluster
   k8ts up --registry-mirror docker.io=https://mirror.example.com --registry-mirror _default=http://10.0.0.5:5000
       pulls images through mirrors; several mirrors of one registry are tried in order, then the registry itself
+  k8ts up --nodes 3
+      three nodes with containers; k8ts node add and k8ts node remove change the number while it runs
   k8ts up --simulated-nodes 3 --port 0 --store memory
       an in-memory cluster for tests: pods pass through all phases without containers
   k8ts up --no-node --audit-policy-file policy.yaml --audit-log-path /var/log/audit.log
@@ -114,14 +120,8 @@ function validateFlags(flags: UpFlags): void {
   for (const cidr of flags['pod-cidr'] ?? []) {
     if (parseCidr(cidr) === undefined) throw new UsageError(`--pod-cidr ${cidr}: invalid CIDR`)
   }
-  const { runtime = 'auto', nodes = 1 } = flags
-  if (runtime === 'containerd' && nodes > 1) {
-    throw new UsageError(
-      'multiple nodes with containers are not supported yet: use --nodes 1 or --runtime simulated',
-    )
-  }
-  const isWithoutContainers =
-    flags['no-node'] || flags['simulated-nodes'] || runtime === 'simulated' || nodes > 1
+  const { runtime = 'auto' } = flags
+  const isWithoutContainers = flags['no-node'] || flags['simulated-nodes'] || runtime === 'simulated'
   if (flags['registry-mirror'] && isWithoutContainers) {
     throw new UsageError('--registry-mirror requires a node with containers')
   }
@@ -132,7 +132,7 @@ async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesSet
   const { runtime = 'auto', nodes: count = 1 } = flags
   if (flags['no-node']) return { type: 'none' }
   if (flags['simulated-nodes']) return { type: 'simulated', count: flags['simulated-nodes'] }
-  if (runtime === 'simulated' || (runtime === 'auto' && count > 1)) return { type: 'simulated', count }
+  if (runtime === 'simulated') return { type: 'simulated', count }
   const linux = isLinux() ? await nodeLinux() : undefined
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const why = await checkContainerPreflight(platform, linux)
@@ -143,12 +143,14 @@ async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesSet
     return {
       type: 'containers',
       linux,
+      count,
+      program: programCommand(),
       ...(podCidrs && { podCidrs }),
       ...(mirrors && { registryMirrors: mirrors }),
     }
   }
   if (runtime === 'containerd') throw new Error(`cannot run containers: ${why}`)
   if (mirrors) throw new UsageError(`--registry-mirror requires a node with containers: ${why}`)
-  terminal.write(`no containers, the node is simulated: ${why}\n`)
+  terminal.write(`no containers, ${count === 1 ? 'the node is' : 'nodes are'} simulated: ${why}\n`)
   return { type: 'simulated', count }
 }

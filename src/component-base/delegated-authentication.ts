@@ -23,8 +23,8 @@ const questionsMax = 100
 const tokenCharactersMax = 16_384
 
 export interface DelegatedAuthenticationOptions {
-  /** May create TokenReviews. */
-  readonly client: Client
+  /** May create TokenReviews. Without it, requests with tokens are as those without credentials. */
+  readonly client: Client | undefined
   readonly clock: Clock
   /** Cache TTL of successful token reviews. */
   readonly cacheTtlMs: number
@@ -50,17 +50,18 @@ export class DelegatedAuthentication {
       return { username, groups: [...organizations, authenticated] }
     }
     const [, token = ''] = /^bearer +(\S+) *$/i.exec(headers['authorization'] ?? '') ?? []
-    if (token === '') return anonymous
+    const { client } = this.#options
+    if (token === '' || client === undefined) return anonymous
     if (token.length > tokenCharactersMax) return undefined
     const key = createHash('sha256').update(token).digest('base64')
     if (this.#tokens.askingCount >= questionsMax) return undefined
     const holdsMs = (user: UserInfo | undefined): number => (user ? cacheTtlMs : unknownMs)
-    return this.#tokens.get(key, () => this.#review(token), holdsMs)
+    return this.#tokens.get(key, () => this.#review(client, token), holdsMs)
   }
 
-  async #review(token: string): Promise<UserInfo | undefined> {
+  async #review(client: Client, token: string): Promise<UserInfo | undefined> {
     const review: TokenReview = { metadata: {}, spec: { token } }
-    const { status = {} } = await this.#options.client.create(tokenReviews, review)
+    const { status = {} } = await client.create(tokenReviews, review)
     if (!status.authenticated || !status.user?.username) return undefined
     const { username, uid, groups = [], extra } = status.user
     return { username, groups, ...(uid && { uid }), ...(extra && { extra }) }

@@ -9,8 +9,8 @@ import { TimedCache } from './timed-cache.ts'
 export type AccessAttributes = Pick<SubjectAccessReviewSpec, 'resourceAttributes' | 'nonResourceAttributes'>
 
 export interface DelegatedAuthorizationOptions {
-  /** May create SubjectAccessReviews. */
-  readonly client: Client
+  /** May create SubjectAccessReviews. Without it nothing is allowed. */
+  readonly client: Client | undefined
   readonly clock: Clock
   /** Cache TTL of decisions. */
   readonly allowedTtlMs: number
@@ -28,25 +28,26 @@ export class DelegatedAuthorization {
 
   /** Rejects if the API server is unavailable. */
   async isAllowed(user: UserInfo, attributes: AccessAttributes): Promise<boolean> {
-    const { allowedTtlMs, deniedTtlMs } = this.#options
+    const { client, allowedTtlMs, deniedTtlMs } = this.#options
+    if (client === undefined) return false
     const key = JSON.stringify([user, attributes])
     const holdsMs = (isAllowed: boolean): number => (isAllowed ? allowedTtlMs : deniedTtlMs)
-    return this.#decisions.get(key, () => this.#review(user, attributes), holdsMs)
+    return this.#decisions.get(key, () => review(client, user, attributes), holdsMs)
   }
+}
 
-  async #review(user: UserInfo, attributes: AccessAttributes): Promise<boolean> {
-    const { username, uid, groups, extra } = user
-    const review: SubjectAccessReview = {
-      metadata: {},
-      spec: {
-        user: username,
-        groups,
-        ...(uid && { uid }),
-        ...(extra && { extra }),
-        ...attributes,
-      },
-    }
-    const { status } = await this.#options.client.create(subjectAccessReviews, review)
-    return status?.allowed ?? false
+async function review(client: Client, user: UserInfo, attributes: AccessAttributes): Promise<boolean> {
+  const { username, uid, groups, extra } = user
+  const subject: SubjectAccessReview = {
+    metadata: {},
+    spec: {
+      user: username,
+      groups,
+      ...(uid && { uid }),
+      ...(extra && { extra }),
+      ...attributes,
+    },
   }
+  const { status } = await client.create(subjectAccessReviews, subject)
+  return status?.allowed ?? false
 }

@@ -23,8 +23,10 @@ export interface SecureServerOptions {
   readonly port: number
   /** Serving certificate, and the CA of client certificates. */
   readonly tls: HttpTls
-  /** May create TokenReviews and SubjectAccessReviews, as with the ClusterRole `system:auth-delegator`. */
-  readonly client: Client
+  /** May create TokenReviews, as with the ClusterRole `system:auth-delegator`. Without it tokens are ignored. */
+  readonly authenticationClient: Client | undefined
+  /** May create SubjectAccessReviews. Without it only the health endpoints and administrators are allowed. */
+  readonly authorizationClient: Client | undefined
   /** Served at `/metrics`. */
   readonly metrics: MetricsRegistry
   /** Further registries by path, such as `/metrics/resources`. */
@@ -53,12 +55,18 @@ export class SecureServer {
   #http: HttpServer | undefined
 
   private constructor(options: SecureServerOptions) {
-    const { platform, client, metrics, moreMetrics = {}, usage, health } = options
+    const { platform, metrics, moreMetrics = {}, usage, health } = options
+    const { authenticationClient, authorizationClient } = options
     const { clock, log } = platform
     this.#options = options
-    this.#authentication = new DelegatedAuthentication({ client, clock, cacheTtlMs, anonymous })
+    this.#authentication = new DelegatedAuthentication({
+      client: authenticationClient,
+      clock,
+      cacheTtlMs,
+      anonymous,
+    })
     this.#authorization = new DelegatedAuthorization({
-      client,
+      client: authorizationClient,
       clock,
       allowedTtlMs: cacheTtlMs,
       deniedTtlMs: cacheTtlMs,

@@ -8,10 +8,8 @@ import { backoffMs } from '#/base/backoff.ts'
 import { subjectAccessReviews } from '#/api/generated/authorization/v1-resources.ts'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
-import type { Stored } from '#/api/metadata.ts'
-import { isApiError } from '#/api/errors.ts'
 import { formatTime } from '#/api/text/time.ts'
-import type { Client } from '#/client/client.ts'
+import { approveRequest } from './certificates/approve-request.ts'
 import { readCertificateRequest } from './certificates/certificate-request.ts'
 import { isApprovedOrDenied, isIssued } from './certificates/csr-conditions.ts'
 import { kubeletClientSigner, validateKubeletClientRequest } from './certificates/signers.ts'
@@ -57,7 +55,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     const permissions = await permissionsFor(request)
     for (const permission of permissions) {
       if (!(await isAllowed(request, permission, { client, signal }))) continue
-      await approve(request, permission, { client, now: formatTime(platform.clock.now()) })
+      await approveRequest(request, permission.message, { client, now: formatTime(platform.clock.now()) })
       return undefined
     }
     if (permissions.length === 0) return undefined
@@ -106,32 +104,4 @@ async function isAllowed(
   }
   const { status } = await client.create(subjectAccessReviews, review, { signal })
   return status?.allowed ?? false
-}
-
-interface Approval {
-  readonly client: Client
-  readonly now: string
-}
-
-async function approve(
-  request: Stored<CertificateSigningRequest>,
-  { message }: Permission,
-  { client, now }: Approval,
-): Promise<void> {
-  const condition = {
-    type: 'Approved',
-    status: 'True',
-    reason: 'AutoApproved',
-    message,
-    lastUpdateTime: now,
-    lastTransitionTime: now,
-  }
-  const conditions = [...(request.status?.conditions ?? []), condition]
-  const approved = { ...request, status: { ...request.status, conditions } }
-  const at = { name: request.metadata.name, subresource: 'approval' }
-  try {
-    await client.updateSubresource(certificateSigningRequests, at, approved)
-  } catch (error) {
-    if (!isApiError(error, 'NotFound')) throw error
-  }
 }

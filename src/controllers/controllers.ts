@@ -12,23 +12,25 @@ import { daemonSetController } from './daemon-set.ts'
 import { deploymentController } from './deployment.ts'
 import { deviceTaintEvictionController } from './device-taint-eviction.ts'
 import { disruptionController } from './disruption.ts'
-import { endpointSliceController } from './endpoint-slice.ts'
+import { endpointSliceController, type EndpointSliceSettings } from './endpoint-slice.ts'
 import { endpointSliceMirroringController } from './endpoint-slice-mirroring.ts'
-import { endpointsController } from './endpoints.ts'
+import { endpointsController, type EndpointsSettings } from './endpoints.ts'
 import { ephemeralVolumeController } from './ephemeral-volume.ts'
 import { garbageCollectorController } from './garbage-collector.ts'
-import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler.ts'
+import { horizontalPodAutoscalerController, type AutoscalingSettings } from './horizontal-pod-autoscaler.ts'
 import { jobController } from './job.ts'
-import { legacyTokenCleanerController } from './legacy-token-cleaner.ts'
+import { kubeProxyCertificateApprovingController } from './kube-proxy-certificate-approving.ts'
+import { kubeletServingCertificateApprovingController } from './kubelet-serving-certificate-approving.ts'
+import { legacyTokenCleanerController, type LegacyTokenCleanerSettings } from './legacy-token-cleaner.ts'
 import { namespaceController } from './namespace.ts'
-import { nodeIpamController } from './node-ipam.ts'
-import { nodeLifecycleController } from './node-lifecycle.ts'
+import { nodeIpamController, type NodeIpamSettings } from './node-ipam.ts'
+import { nodeLifecycleController, type NodeLifecycleSettings } from './node-lifecycle.ts'
 import { nodeTtlController } from './node-ttl.ts'
 import { persistentVolumeBinderController } from './persistent-volume-binder.ts'
 import { persistentVolumeClaimProtectionController } from './persistent-volume-claim-protection.ts'
 import { persistentVolumeExpanderController } from './persistent-volume-expander.ts'
 import { persistentVolumeProtectionController } from './persistent-volume-protection.ts'
-import { podGarbageCollectorController } from './pod-garbage-collector.ts'
+import { podGarbageCollectorController, type PodGarbageCollectorSettings } from './pod-garbage-collector.ts'
 import type { Provisioner } from './shared/provisioner.ts'
 import { replicaSetController, replicationControllerController } from './replica-set.ts'
 import { resourceClaimController } from './resource-claim.ts'
@@ -42,6 +44,7 @@ import {
 import { serviceCidrController } from './service-cidr.ts'
 import { serviceLoadBalancerController } from './service-load-balancer.ts'
 import { statefulSetController } from './stateful-set.ts'
+import { storageVersionMigratorController } from './storage-version-migrator.ts'
 import { taintEvictionController } from './taint-eviction.ts'
 import { tokenCleanerController } from './token-cleaner.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished.ts'
@@ -58,13 +61,24 @@ export interface ControllersSettings {
   readonly signCertificate?: CertificateSigningSettings['sign']
   /** Signs service account tokens that are stored in secrets. */
   readonly signToken?: ServiceAccountTokensSettings['sign']
+  /** Maximum validity of signed certificates. */
+  readonly certificateDurationMs?: number
   /** CIDRs for pod addresses; without them nodes get no `podCIDR`. */
   readonly clusterCidrs?: readonly string[]
+  readonly nodeCidrPrefixLengths?: NodeIpamSettings['prefixLengths']
   readonly serviceCidrs?: readonly string[]
   /** Addresses for services of type LoadBalancer: CIDRs, `first-last` ranges or single addresses. */
   readonly loadBalancerAddresses?: readonly string[]
   /** Volume provisioners that run in this process. */
   readonly provisioners?: readonly Provisioner[]
+  readonly nodeLifecycle?: NodeLifecycleSettings
+  readonly horizontalPodAutoscaler?: AutoscalingSettings
+  readonly podGarbageCollector?: PodGarbageCollectorSettings
+  readonly endpointSlice?: EndpointSliceSettings
+  readonly endpoints?: EndpointsSettings
+  readonly legacyTokenCleaner?: LegacyTokenCleanerSettings
+  /** The feature gate StorageVersionMigrator, which is off by default. */
+  readonly hasStorageVersionMigrator?: boolean
 }
 
 export function controllersOf(settings: ControllersSettings = {}): readonly Controller[] {
@@ -80,22 +94,24 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
     deploymentController,
     deviceTaintEvictionController,
     disruptionController,
-    endpointSliceController(),
+    endpointSliceController(settings.endpointSlice),
     endpointSliceMirroringController,
-    endpointsController(),
+    endpointsController(settings.endpoints),
     ephemeralVolumeController,
     garbageCollectorController,
-    horizontalPodAutoscalerController(),
+    horizontalPodAutoscalerController(settings.horizontalPodAutoscaler),
     jobController,
-    legacyTokenCleanerController(),
+    kubeProxyCertificateApprovingController,
+    kubeletServingCertificateApprovingController,
+    legacyTokenCleanerController(settings.legacyTokenCleaner),
     namespaceController,
-    nodeLifecycleController(),
+    nodeLifecycleController(settings.nodeLifecycle),
     nodeTtlController,
     persistentVolumeBinderController({ provisioners }),
     persistentVolumeClaimProtectionController,
     persistentVolumeExpanderController({ provisioners }),
     persistentVolumeProtectionController,
-    podGarbageCollectorController(),
+    podGarbageCollectorController(settings.podGarbageCollector),
     replicaSetController,
     replicationControllerController,
     resourceClaimController,
@@ -115,14 +131,25 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
 /** Controllers that depend on a setting. */
 function controllersWith(settings: ControllersSettings): readonly Controller[] {
   const { caCertificate, signCertificate, signToken } = settings
-  const { clusterCidrs, serviceCidrs = [], loadBalancerAddresses } = settings
+  const { clusterCidrs, serviceCidrs = [], loadBalancerAddresses, certificateDurationMs } = settings
+  const { nodeCidrPrefixLengths: prefixLengths } = settings
   return [
-    ...(signCertificate ? [certificateSigningController({ sign: signCertificate })] : []),
-    ...(clusterCidrs ? [nodeIpamController({ clusterCidrs, serviceCidrs })] : []),
+    ...(signCertificate
+      ? [
+          certificateSigningController({
+            sign: signCertificate,
+            ...(certificateDurationMs && { durationMs: certificateDurationMs }),
+          }),
+        ]
+      : []),
+    ...(clusterCidrs
+      ? [nodeIpamController({ clusterCidrs, serviceCidrs, ...(prefixLengths && { prefixLengths }) })]
+      : []),
     ...(caCertificate ? [rootCaPublisherController({ caCertificate })] : []),
     ...(signToken
       ? [serviceAccountTokensController({ sign: signToken, ...(caCertificate && { caCertificate }) })]
       : []),
+    ...(settings.hasStorageVersionMigrator ? [storageVersionMigratorController] : []),
     ...(loadBalancerAddresses
       ? [serviceLoadBalancerController({ createLoadBalancer: addressPool(loadBalancerAddresses) })]
       : []),

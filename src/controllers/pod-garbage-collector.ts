@@ -5,7 +5,7 @@
  */
 import type { MetricsRegistry, ScalarMetric } from '#/base/metrics.ts'
 import { withCondition, isTrue } from '#/api/conditions.ts'
-import { isApiError } from '#/api/errors.ts'
+import { isStale } from '#/api/errors.ts'
 import type { Pod, PodCondition, Node } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
@@ -166,7 +166,7 @@ async function collect(
     await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } })
   } catch (error) {
     // Deleted or replaced meanwhile.
-    if (!isApiError(error, 'NotFound') && !isApiError(error, 'Conflict')) throw error
+    if (!isStale(error)) throw error
   }
 }
 

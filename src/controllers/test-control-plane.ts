@@ -22,6 +22,8 @@ export interface TestControlPlane {
   readonly metrics: MetricsRegistry
   /** Acts as an administrator. Its promises settle only inside `run`. */
   readonly client: Client
+  /** The API server, for requests with credentials. */
+  readonly handleRequest: ApiServer['handle']
   /** A client that acts as the given user. */
   readonly clientAs: (username: string, groups: readonly string[]) => Client
   /** Advances virtual time until the promise settles. */
@@ -51,7 +53,7 @@ export interface TestControlPlane {
   ) => Promise<Stored<T>>
 }
 
-export interface TestControlPlaneOptions {
+export interface TestControlPlaneOptions extends Pick<ApiServerOptions, 'enabledVersions' | 'featureGates'> {
   readonly seed?: number
   readonly admission?: NonNullable<ApiServerOptions['admission']>
   readonly authentication?: NonNullable<ApiServerOptions['authentication']>
@@ -102,6 +104,7 @@ export async function startTestControlPlane(
     simulation,
     metrics,
     client,
+    handleRequest: server.handle,
     clientAs,
     run,
     settle,

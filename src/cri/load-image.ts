@@ -68,10 +68,25 @@ export async function ensurePauseImage(loader: ImageLoader): Promise<'present' |
   } finally {
     await files.remove(path)
   }
-  // Pinned: garbage collection would remove it, because no container of the kubelet uses it.
-  await ctr(loader, ['images', 'label', pauseImage, 'io.cri-containerd.pinned=pinned'])
+  // Garbage collection would remove it, because no container of the kubelet uses it.
+  await pinImage(loader, pauseImage)
   return 'loaded'
 }
+
+/** Excludes an image from garbage collection. Only containerd 1.7 and newer report it to the kubelet. */
+export async function pinImage(loader: ImageLoader, reference: string, signal?: AbortSignal): Promise<void> {
+  await ctr(loader, ['images', 'label', reference, `${pinnedLabel}=pinned`], { signal })
+}
+
+export async function unpinImage(
+  loader: ImageLoader,
+  reference: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  await ctr(loader, ['images', 'label', reference, `${pinnedLabel}=`], { signal })
+}
+
+const pinnedLabel = 'io.cri-containerd.pinned'
 
 /**
  * A small init that can run as a pause process: it waits and reaps zombies. Debian's is statically linked.

@@ -28,47 +28,64 @@ export interface OciConfig {
   readonly volumes?: readonly string[]
 }
 
-export function ociArchive(image: OciImage): Uint8Array {
-  const { manifest, blobs } = ociParts(image)
-  const annotations = {
-    'io.containerd.image.name': image.reference,
-    'org.opencontainers.image.ref.name': tagOf(image.reference),
-  }
-  const index = {
-    schemaVersion: 2,
-    mediaType: mediaTypes.index,
-    manifests: [{ ...manifest.descriptor, annotations }],
-  }
-  const contents = new Map([...blobs, manifest].map(blob => [blob.descriptor.digest, blob.content]))
+export function ociArchive({ layers, ...image }: OciImage): Uint8Array {
+  const packed = layers.map(layer => {
+    const archive = tar(withFolders(layer))
+    const content = gzipSync(archive)
+    const descriptor = { mediaType: mediaTypes.gzip, digest: digestOf(content), size: content.length }
+    return { content, descriptor, diffId: digestOf(archive) }
+  })
+  const { config, manifest, index, layout } = ociDocuments({ ...image, layers: packed })
+  const contents = new Map([...packed, config, manifest].map(blob => [blob.descriptor.digest, blob.content]))
   return tar([
-    { type: 'file', path: 'oci-layout', content: json({ imageLayoutVersion: '1.0.0' }) },
-    { type: 'file', path: 'index.json', content: json(index) },
+    { type: 'file', path: 'oci-layout', content: layout },
+    { type: 'file', path: 'index.json', content: index },
     ...[...contents].map(([digest, content]): TarEntry => {
-      return { type: 'file', path: `blobs/${digest.replace(':', '/')}`, content }
+      return { type: 'file', path: blobPath(digest), content }
     }),
   ])
 }
 
-interface OciParts {
-  readonly manifest: OciBlob
-  /** Layers and configuration. */
-  readonly blobs: readonly OciBlob[]
+export interface OciDescriptor {
+  readonly mediaType: string
+  readonly digest: string
+  readonly size: number
+}
+
+export interface OciLayer {
+  readonly descriptor: OciDescriptor
+  /** Digest of the uncompressed layer. */
+  readonly diffId: string
 }
 
 interface OciBlob {
   readonly content: Uint8Array
-  readonly descriptor: { readonly mediaType: string; readonly digest: string; readonly size: number }
+  readonly descriptor: OciDescriptor
 }
 
-function ociParts(image: OciImage): OciParts {
-  const archives = image.layers.map(layer => tar(withFolders(layer)))
-  const layers = archives.map(archive => blobOf(mediaTypes.layer, gzipSync(archive)))
+export interface OciDocumentsOptions extends Pick<OciImage, 'architecture' | 'config'> {
+  /** May depend on the image ID, the digest of the configuration. */
+  readonly reference: string | ((imageId: string) => string)
+  readonly layers: readonly (OciLayer & { readonly name?: string })[]
+}
+
+export interface OciDocuments {
+  readonly reference: string
+  readonly config: OciBlob
+  readonly manifest: OciBlob
+  readonly index: Uint8Array
+  readonly layout: Uint8Array
+}
+
+/** The files of an image layout beside the layers. */
+export function ociDocuments(options: OciDocumentsOptions): OciDocuments {
+  const { architecture, layers } = options
   const config = jsonBlob(mediaTypes.config, {
-    architecture: image.architecture,
+    architecture,
     os: 'linux',
-    config: configOf(image.config ?? {}),
-    rootfs: { type: 'layers', diff_ids: archives.map(digestOf) },
-    history: archives.map(() => ({ created: '1970-01-01T00:00:00Z', created_by: 'k8ts' })),
+    config: configOf(options.config ?? {}),
+    rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
+    history: layers.map(({ name = 'k8ts' }) => ({ created: '1970-01-01T00:00:00Z', created_by: name })),
   })
   const manifest = jsonBlob(mediaTypes.manifest, {
     schemaVersion: 2,
@@ -76,22 +93,36 @@ function ociParts(image: OciImage): OciParts {
     config: config.descriptor,
     layers: layers.map(({ descriptor }) => descriptor),
   })
-  return { manifest, blobs: [...layers, config] }
+  const { reference: named } = options
+  const reference = typeof named === 'string' ? named : named(config.descriptor.digest)
+  const annotations = {
+    'io.containerd.image.name': reference,
+    'org.opencontainers.image.ref.name': tagOf(reference),
+  }
+  const index = {
+    schemaVersion: 2,
+    mediaType: mediaTypes.index,
+    manifests: [{ ...manifest.descriptor, annotations }],
+  }
+  const layout = json({ imageLayoutVersion: '1.0.0' })
+  return { reference, config, manifest, index: json(index), layout }
 }
 
-const mediaTypes = {
+export function blobPath(digest: string): string {
+  return `blobs/${digest.replace(':', '/')}`
+}
+
+export const mediaTypes = {
   index: 'application/vnd.oci.image.index.v1+json',
   manifest: 'application/vnd.oci.image.manifest.v1+json',
   config: 'application/vnd.oci.image.config.v1+json',
-  layer: 'application/vnd.oci.image.layer.v1.tar+gzip',
+  gzip: 'application/vnd.oci.image.layer.v1.tar+gzip',
+  zstd: 'application/vnd.oci.image.layer.v1.tar+zstd',
 } as const
 
-function blobOf(mediaType: string, content: Uint8Array): OciBlob {
-  return { content, descriptor: { mediaType, digest: digestOf(content), size: content.length } }
-}
-
 function jsonBlob(mediaType: string, value: unknown): OciBlob {
-  return blobOf(mediaType, json(value))
+  const content = json(value)
+  return { content, descriptor: { mediaType, digest: digestOf(content), size: content.length } }
 }
 
 function json(value: unknown): Uint8Array {
@@ -121,10 +152,12 @@ function tagOf(reference: string): string {
 }
 
 /** Entries in order, each preceded by its missing parent directories. */
-function withFolders(entries: readonly TarEntry[]): TarEntry[] {
+export function withFolders<T extends { readonly type: string; readonly path: string }>(
+  entries: readonly T[],
+): (T | ParentFolder)[] {
   const named = new Set(entries.filter(({ type }) => type === 'folder').map(({ path }) => path))
   const made = new Set<string>()
-  const missing = (path: string): TarEntry[] => {
+  const missing = (path: string): ParentFolder[] => {
     const parts = path.split('/').slice(0, -1)
     const folders = parts.map((_, index) => parts.slice(0, index + 1).join('/'))
     const fresh = folders.filter(folder => folder !== '' && !named.has(folder) && !made.has(folder))
@@ -132,4 +165,9 @@ function withFolders(entries: readonly TarEntry[]): TarEntry[] {
     return fresh.map(folder => ({ type: 'folder', path: folder }))
   }
   return entries.flatMap(entry => [...missing(entry.path), entry])
+}
+
+interface ParentFolder {
+  readonly type: 'folder'
+  readonly path: string
 }

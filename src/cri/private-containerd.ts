@@ -1,14 +1,15 @@
 /**
  * A private containerd: a child process with its own directory, socket and configuration, independent of
  * other containerd instances. It is restarted when it dies, while its containers continue under their shims,
- * and it dies with this process. It always uses the cgroupfs driver, never systemd's.
+ * and it dies with this process unless it is lasting. It always uses the cgroupfs driver, never systemd's.
  */
 import { join } from 'node:path/posix'
+import { abortable } from '#/base/abort.ts'
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Linux } from '#/platform/linux.ts'
-import type { Platform, Process, ProcessExit, Files } from '#/platform/platform.ts'
+import type { Platform, Files } from '#/platform/platform.ts'
 import { Containerd, type ContainerdOptions } from './containerd.ts'
 import { CriError } from './cri.ts'
 import { ContainerdLog, failureText, pluginFailureText } from './private-containerd/containerd-log.ts'
@@ -17,8 +18,16 @@ import {
   containerdConfiguration,
   containerdVersionOf,
 } from './private-containerd/configuration.ts'
+import {
+  findLasting,
+  startChild,
+  startLasting,
+  type ContainerdProcess,
+} from './private-containerd/containerd-process.ts'
 import { killOrphanedContainerd, OrphanRemover } from './private-containerd/orphan-remover.ts'
-import { killShim } from './private-containerd/shims.ts'
+import { killShim, textOf } from './private-containerd/shims.ts'
+
+export { killOrphanedContainerd } from './private-containerd/orphan-remover.ts'
 
 export interface PrivateContainerdOptions {
   readonly platform: Platform
@@ -32,6 +41,8 @@ export interface PrivateContainerdOptions {
   readonly launcher?: readonly string[]
   /** Pause image. */
   readonly sandboxImage?: string
+  /** True if it goes on when this process ends: the next one continues with it. */
+  readonly isLasting?: boolean
 }
 
 /** Of the containerd with this folder; see `PrivateContainerd.registryFolder`. */
@@ -49,7 +60,7 @@ export class PrivateContainerd implements AsyncDisposable {
   readonly #options: PrivateContainerdOptions
   readonly #log: ContainerdLog
   readonly #stop = new AbortController()
-  #process: Process | undefined
+  #process: ContainerdProcess | undefined
   #startedMs = 0
   #supervised: Promise<unknown> = Promise.resolve()
   readonly #orphans: OrphanRemover
@@ -71,9 +82,10 @@ export class PrivateContainerd implements AsyncDisposable {
       throw new Error(`directory path too long for containerd's Unix sockets: ${folder}`)
     signal?.throwIfAborted()
     try {
-      await containerd.#writeConfiguration()
-      await killOrphanedContainerd(platform, linux, folder)
-      const process = await containerd.#startOnce(signal)
+      const hasChanged = await containerd.#writeConfiguration()
+      const existing = hasChanged ? undefined : await containerd.#findExisting(signal)
+      if (existing === undefined) await killOrphanedContainerd(platform, linux, folder)
+      const process = existing ?? (await containerd.#startOnce(signal))
       containerd.#supervised = Promise.all([containerd.#supervise(process), containerd.#keepClean()])
       return containerd
     } catch (error) {
@@ -106,13 +118,16 @@ export class PrivateContainerd implements AsyncDisposable {
     await this.#sweep(0, signal)
   }
 
-  /** Stops containerd; its containers keep running, and the next instance on this directory finds them. */
+  /**
+   * Stops containerd unless it is lasting; its containers keep running, and the next instance on this directory finds
+   * them.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     const process = this.#process
-    if (process) {
-      process.kill('SIGTERM')
-      const timer = this.#options.platform.clock.setTimer(stopTimeoutMs, () => process.kill('SIGKILL'))
+    if (process && !this.#options.isLasting) {
+      await process.kill('SIGTERM')
+      const timer = this.#options.platform.clock.setTimer(stopTimeoutMs, () => void process.kill('SIGKILL'))
       await process.exited
       timer.cancel()
     }
@@ -120,7 +135,8 @@ export class PrivateContainerd implements AsyncDisposable {
     await this.#log[Symbol.asyncDispose]()
   }
 
-  async #writeConfiguration(): Promise<void> {
+  /** True if containerd must be started again to use it. */
+  async #writeConfiguration(): Promise<boolean> {
     const { platform, linux, folder, cni, sandboxImage = pauseImage } = this.#options
     const { files } = platform
     const version = containerdVersionOf(await linux.run(inSearchPath(['containerd', '--version'])))
@@ -138,55 +154,64 @@ export class PrivateContainerd implements AsyncDisposable {
       snapshotter: await chooseSnapshotter(files, linux, folder),
       canLowerOomScore: canLowerOomScore(Buffer.from(await files.read('/proc/self/status')).toString()),
     })
-    await files.write(configurationPath(folder), text, { mode: 0o600 })
+    const path = configurationPath(folder)
+    if ((await textOf(files, path)) === text) return false
+    await files.write(path, text, { mode: 0o600 })
+    return true
   }
 
-  async #startOnce(signal?: AbortSignal): Promise<Process> {
-    const { platform, folder, launcher = [] } = this.#options
-    this.#log.forgetTail()
-    const command = ['containerd', '--config', configurationPath(folder), '--log-level', logLevel]
-    const process = await platform.processes.start([...launcher, ...inSearchPath(command)])
+  /** The lasting containerd of a previous process, if it works. */
+  async #findExisting(signal: AbortSignal | undefined): Promise<ContainerdProcess | undefined> {
+    const { isLasting = false } = this.#options
+    if (!isLasting) return undefined
+    const existing = await findLasting({ ...this.#options, log: this.#log })
+    if (existing === undefined || (await this.#readiness(signal)) !== 'ready') return undefined
+    this.#process = existing
+    this.#startedMs = this.#options.platform.clock.monotonicMs()
+    return existing
+  }
+
+  async #startOnce(signal?: AbortSignal): Promise<ContainerdProcess> {
+    const { platform, folder, launcher = [], isLasting = false } = this.#options
+    await this.#log.forgetTail()
+    const containerd = ['containerd', '--config', configurationPath(folder), '--log-level', logLevel]
+    const command = [...launcher, ...inSearchPath(containerd)]
+    const start = isLasting ? startLasting : startChild
+    const process = await start({ ...this.#options, command, log: this.#log })
     this.#process = process
     this.#startedMs = platform.clock.monotonicMs()
-    process.stdout.resume()
-    const logged = this.#keepLog(process)
     await platform.files.write(join(folder, 'containerd.pid'), `${process.pid}\n`)
-    const gone = process.exited.then(async exit => {
-      // Waits for the rest of the log, but not forever: a process that inherited stderr may keep it open.
-      await Promise.race([logged, platform.clock.sleep(logDrainMs)])
-      return exit
-    })
     const waiting = AbortSignal.any(signal ? [signal, this.#stop.signal] : [this.#stop.signal])
-    await this.#waitForReady(gone, waiting)
+    await this.#waitForReady(process.exited, waiting)
     return process
   }
 
-  async #keepLog(process: Process): Promise<void> {
-    for await (const chunk of process.stderr) await this.#log.append(Buffer.from(chunk))
-  }
-
   /** Rejects if containerd exits or does not answer in time. */
-  async #waitForReady(gone: Promise<ProcessExit>, signal: AbortSignal): Promise<void> {
+  async #waitForReady(gone: ContainerdProcess['exited'], signal: AbortSignal): Promise<void> {
     const { clock } = this.#options.platform
-    let ended: ProcessExit | undefined
-    void gone.then(exit => (ended = exit))
+    let ended: { readonly signal: string | undefined } | undefined
+    void gone.then(killedBy => (ended = { signal: killedBy }))
     const deadline = clock.monotonicMs() + startTimeoutMs
     for (;;) {
       const state = await this.#readiness(signal)
       if (state === 'ready') return
       signal.throwIfAborted()
-      if (ended) throw new Error(`containerd cannot start: ${this.#exitReason(ended)}`)
+      if (ended) throw new Error(`containerd cannot start: ${await this.#exitReason(ended.signal)}`)
       if (state === 'no-cri')
-        throw new Error(`containerd's CRI plugin failed to load: ${pluginFailureText(this.#log.tail)}`)
+        throw new Error(
+          `containerd's CRI plugin failed to load: ${pluginFailureText(await this.#log.tail())}`,
+        )
       if (clock.monotonicMs() > deadline) {
         const seconds = startTimeoutMs / 1_000
-        throw new Error(`containerd did not become ready within ${seconds} s: ${failureText(this.#log.tail)}`)
+        throw new Error(
+          `containerd did not become ready within ${seconds} s: ${failureText(await this.#log.tail())}`,
+        )
       }
       await clock.sleep(readyCheckMs, signal)
     }
   }
 
-  async #readiness(signal: AbortSignal): Promise<'ready' | 'no-cri' | 'unavailable'> {
+  async #readiness(signal: AbortSignal | undefined): Promise<'ready' | 'no-cri' | 'unavailable'> {
     // A failed channel backs off before it reconnects; a new one connects at once.
     await using runtime = this.connect()
     try {
@@ -198,15 +223,15 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   /** Restarts containerd whenever it exits, until disposed. */
-  async #supervise(first: Process): Promise<void> {
+  async #supervise(first: ContainerdProcess): Promise<void> {
     const { clock, log, random } = this.#options.platform
-    let process: Process | undefined = first
+    let process: ContainerdProcess | undefined = first
     let failures = 0
     while (!this.#stop.signal.aborted) {
       const startedMs = clock.monotonicMs()
-      const exit = await process?.exited
+      const killedBy = process && (await this.#untilGone(process))
       if (this.#stop.signal.aborted) return
-      if (exit) log.warn('containerd exited, restarting', { reason: this.#exitReason(exit) })
+      if (process) log.warn('containerd exited, restarting', { reason: await this.#exitReason(killedBy) })
       failures = clock.monotonicMs() - startedMs > steadyMs ? 1 : failures + 1
       try {
         await clock.sleep(backoffMs(failures, restarting, random.fraction('containerd')), this.#stop.signal)
@@ -214,11 +239,17 @@ export class PrivateContainerd implements AsyncDisposable {
       } catch (error) {
         if (this.#stop.signal.aborted) return
         log.error('Failed to restart containerd', { error })
-        this.#process?.kill('SIGKILL')
+        await this.#process?.kill('SIGKILL')
         await this.#process?.exited
         process = undefined
       }
     }
+  }
+
+  /** A lasting process is only followed until this one stops. */
+  async #untilGone({ exited }: ContainerdProcess): Promise<string | undefined> {
+    if (!this.#options.isLasting) return exited
+    return abortable(exited, this.#stop.signal).catch(() => undefined)
   }
 
   /** Sweeps orphans periodically: often for a while after each start, rarely later. */
@@ -229,6 +260,7 @@ export class PrivateContainerd implements AsyncDisposable {
     while (!signal.aborted) {
       try {
         await clock.sleep(sweepOftenMs, signal)
+        if (this.#options.isLasting) await this.#log.limitFile(this.#options.linux)
         const nowMs = clock.monotonicMs()
         if (nowMs - this.#startedMs > recentMs && nowMs - sweptMs < sweepSeldomMs) continue
         sweptMs = nowMs
@@ -245,10 +277,16 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   /** A process killed by a signal logs no reason, so the signal is reported. */
-  #exitReason(exit: ProcessExit): string {
-    return 'code' in exit ? failureText(this.#log.tail) : `it was killed by ${exit.signal}`
+  async #exitReason(killedBy: string | undefined): Promise<string> {
+    if (killedBy !== undefined) return `it was killed by ${killedBy}`
+    const tail = await this.#log.tail()
+    // How a process that is not a child has ended is unknown, unless it has logged the reason.
+    if (this.#options.isLasting && !exitMessage.test(tail)) return 'it has ended or was killed'
+    return failureText(tail)
   }
 }
+
+const exitMessage = /^(containerd|panic|fatal error): |\blevel=(fatal|panic)\b/m
 
 /** Unix socket paths are limited to 107 bytes; the ttrpc socket's suffix adds six. */
 const socketPathCharactersMax = 100
@@ -259,7 +297,6 @@ const logLevel = 'warn'
 const startTimeoutMs = 60_000
 const readyCheckMs = 15
 const stopTimeoutMs = 5_000
-const logDrainMs = 500
 
 /** Uptime after which the restart backoff is reset. */
 const steadyMs = 30_000

@@ -1,45 +1,62 @@
-/** Writes tar archives for images and layers. Works in memory only. */
+/** Writes tar archives for images and layers: whole ones in memory, or the headers of one that is streamed. */
 
 /** An entry of a tar archive. Paths are relative; directories need no trailing slash. */
-export type TarEntry = {
+export type TarEntry = TarAttributes & ({ readonly type: 'file'; readonly content: Uint8Array } | TarNode)
+
+/** An entry whose content, if any, follows its header. */
+export type TarMember = TarAttributes & ({ readonly type: 'file'; readonly sizeBytes: number } | TarNode)
+
+interface TarAttributes {
   readonly path: string
   /** Defaults to 0o644 for files and 0o755 for directories. */
   readonly mode?: number
   readonly uid?: number
   readonly gid?: number
-} & (
-  | { readonly type: 'file'; readonly content: Uint8Array }
-  | { readonly type: 'folder' }
-  | { readonly type: 'link' | 'symlink'; readonly target: string }
-)
+}
+
+type TarNode = { readonly type: 'folder' } | { readonly type: 'link' | 'symlink'; readonly target: string }
 
 /**
  * A tar archive in POSIX ustar format, with pax headers where fields are too small. All times are 0, so equal
  * content gives equal bytes.
  */
 export function tar(entries: readonly TarEntry[]): Uint8Array {
-  const blocks = entries.flatMap(entry => [...extended(entry), header(entry), ...padded(contentOf(entry))])
-  return Buffer.concat([...blocks, new Uint8Array(2 * blockBytes)])
+  const blocks = entries.flatMap(entry => {
+    if (entry.type !== 'file') return [tarHeader(entry)]
+    const { content, ...attributes } = entry
+    const sizeBytes = content.length
+    return [tarHeader({ ...attributes, sizeBytes }), content, tarPadding(sizeBytes)]
+  })
+  return Buffer.concat([...blocks, tarEnd])
+}
+
+/** What precedes the content of an entry. */
+export function tarHeader(entry: TarMember): Uint8Array {
+  return Buffer.concat([...extended(entry), header(entry)])
+}
+
+/** What follows a content of this size. */
+export function tarPadding(sizeBytes: number): Uint8Array {
+  return new Uint8Array((blockBytes - (sizeBytes % blockBytes)) % blockBytes)
 }
 
 const blockBytes = 512
+
+export const tarEnd = new Uint8Array(2 * blockBytes)
+
 const nameBytesMax = 100
 
 const typeFlags = { file: '0', link: '1', symlink: '2', folder: '5' } as const
 
-function contentOf(entry: TarEntry): Uint8Array {
-  return entry.type === 'file' ? entry.content : new Uint8Array()
-}
-
-function pathOf({ type, path }: TarEntry): string {
+function pathOf({ type, path }: TarMember): string {
   return type === 'folder' ? `${path.replace(/\/$/, '')}/` : path
 }
 
-function targetOf(entry: TarEntry): string {
+function targetOf(entry: TarMember): string {
   return 'target' in entry ? entry.target : ''
 }
 
-function header(entry: TarEntry): Uint8Array {
+function header(entry: TarMember): Uint8Array {
   const usual = entry.type === 'folder' ? 0o755 : 0o644
   return block({
     path: pathOf(entry),
@@ -48,19 +65,20 @@ function header(entry: TarEntry): Uint8Array {
     mode: entry.mode ?? usual,
     uid: entry.uid ?? 0,
     gid: entry.gid ?? 0,
-    sizeBytes: contentOf(entry).length,
+    sizeBytes: entry.type === 'file' ? entry.sizeBytes : 0,
   })
 }
 
 /** A pax header for names that exceed the ustar fields. */
-function extended(entry: TarEntry): Uint8Array[] {
+function extended(entry: TarMember): Uint8Array[] {
   const records = [...record('path', pathOf(entry)), ...record('linkpath', targetOf(entry))].join('')
   if (records === '') return []
   const content = Buffer.from(records)
   const path = 'pax-header'
   return [
     block({ path, target: '', typeFlag: 'x', mode: 0o644, uid: 0, gid: 0, sizeBytes: content.length }),
-    ...padded(content),
+    content,
+    tarPadding(content.length),
   ]
 }
 
@@ -103,9 +121,4 @@ function block(fields: HeaderFields): Uint8Array {
 
 function octal(value: number, digits: number): string {
   return value.toString(8).padStart(digits, '0')
-}
-
-function padded(content: Uint8Array): Uint8Array[] {
-  const rest = content.length % blockBytes
-  return rest === 0 ? [content] : [content, new Uint8Array(blockBytes - rest)]
 }

@@ -42,7 +42,7 @@ test('an error names the definition and the field', () => {
   fails('name: v1', 'name: ..', /spec\.versions\[0\]\.name: a DNS-1035 label/)
   fails('plural: widgets', 'plural: "a b"', /spec\.names\.plural: /)
   fails('kind: Widget', 'kind: "W {"', /spec\.names\.kind: /)
-  fails('type: object', 'items: 7', /openAPIV3Schema\.items: /)
+  fails('type: object', 'items: [7]', /openAPIV3Schema\.items of type /)
   fails('versions: [', 'versions: [7, ', /"widgets\.example\.com": .*unmarshal|cannot/)
   fails('spec:', 'other:', /spec\.group: /)
   fails('metadata: {', 'metadata: {{', /^yaml: |line/)

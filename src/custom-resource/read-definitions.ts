@@ -1,5 +1,5 @@
 /** Reads CustomResourceDefinitions from manifests. Documents of other kinds are skipped. */
-import { validateShape } from '#/api/custom-resources/subschemas.ts'
+import { validatePatternSizes } from '#/api/custom-resources/subschemas.ts'
 import { decode } from '#/api/decoding/decode.ts'
 import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { structDefinition } from '#/api/definitions.ts'
@@ -64,7 +64,7 @@ function validateDefinition({ metadata, spec }: CustomResourceDefinition): void 
       const root = schema?.openAPIV3Schema
       return [
         ...checkDns1035Label(name ?? '').map(text => `${field}.name: ${text}`),
-        ...(root ? validateShape(`${field}.schema.openAPIV3Schema`, root).map(formatFieldError) : []),
+        ...(root ? validatePatternSizes(`${field}.schema.openAPIV3Schema`, root).map(formatFieldError) : []),
       ]
     }),
   ]

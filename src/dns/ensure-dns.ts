@@ -7,15 +7,15 @@ import type { Service, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { serviceAccounts, services } from '#/api/generated/core/v1-resources.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
-import type { ClusterRole, ClusterRoleBinding } from '#/api/generated/rbac/v1.ts'
-import { clusterRoleBindings, clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
+import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '#/api/generated/rbac/v1.ts'
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#/api/generated/rbac/v1-resources.ts'
 import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import { dnsMetricsPort } from './dns-metrics.ts'
 
-export interface DnsServiceOptions {
-  /** The name server in the `resolv.conf` of pods. */
-  readonly clusterIp: string
+export interface DnsSliceOptions {
+  /** Of the EndpointSlice. */
+  readonly name: string
   /** The address that the DNS server listens on. */
   readonly address: string
   readonly port: number
@@ -25,23 +25,28 @@ export interface DnsServiceOptions {
 /** The service account of the DNS server. */
 export const dnsServiceAccount = 'coredns'
 
-/** Returns `elsewhere` when the service has a selector, so that this server does not manage it. */
+/**
+ * `clusterIp` is the name server in the `resolv.conf` of pods. Returns undefined when the service has a selector, so
+ * that DNS servers of this program are not its endpoints.
+ */
 export async function ensureDnsService(
   client: Client,
-  options: DnsServiceOptions,
-): Promise<'ours' | 'elsewhere'> {
-  const known = await client.find(services, at)
-  if (Object.keys(known?.spec?.selector ?? {}).length > 0) return 'elsewhere'
+  clusterIp: string,
+): Promise<Stored<Service> | undefined> {
+  const known = await client.find(services, dnsService)
+  if (Object.keys(known?.spec?.selector ?? {}).length > 0) return undefined
   const knownIp = known?.spec?.clusterIP
-  if (knownIp !== undefined && knownIp !== options.clusterIp) {
+  if (knownIp !== undefined && knownIp !== clusterIp) {
     const wayOut = 'delete it and restart the cluster'
     throw new Error(
-      `service kube-system/kube-dns has cluster IP ${knownIp} instead of ${options.clusterIp}: ${wayOut}`,
+      `service kube-system/kube-dns has cluster IP ${knownIp} instead of ${clusterIp}: ${wayOut}`,
     )
   }
-  const service = await client.apply(services, serviceOf(options), { fieldManager, force: true })
-  await client.apply(endpointSlices, sliceOf(service, options), { fieldManager, force: true })
-  return 'ours'
+  return client.apply(services, serviceOf(clusterIp), { fieldManager, force: true })
+}
+
+export async function applyDnsSlice(client: Client, slice: EndpointSlice): Promise<void> {
+  await client.apply(endpointSlices, slice, { fieldManager, force: true })
 }
 
 export async function ensureDnsRbac(client: Client): Promise<void> {
@@ -52,7 +57,7 @@ export async function ensureDnsRbac(client: Client): Promise<void> {
 
 const fieldManager = 'k8ts-dns'
 
-const at = { namespace: 'kube-system', name: 'kube-dns' }
+export const dnsService = { namespace: 'kube-system', name: 'kube-dns' }
 
 const labels = {
   'k8s-app': 'kube-dns',
@@ -60,11 +65,11 @@ const labels = {
   'kubernetes.io/name': 'CoreDNS',
 }
 
-function serviceOf({ clusterIp }: DnsServiceOptions): Service {
+function serviceOf(clusterIp: string): Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { ...at, labels },
+    metadata: { ...dnsService, labels },
     spec: {
       type: 'ClusterIP',
       clusterIP: clusterIp,
@@ -78,18 +83,22 @@ function serviceOf({ clusterIp }: DnsServiceOptions): Service {
   }
 }
 
-function sliceOf(service: Stored<Service>, { address, port, nodeName }: DnsServiceOptions): EndpointSlice {
+export function dnsSliceOf(
+  service: Stored<Service>,
+  { name, address, port, nodeName }: DnsSliceOptions,
+): EndpointSlice {
   const { uid } = service.metadata
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: {
-      ...at,
+      namespace: dnsService.namespace,
+      name,
       labels: {
-        'kubernetes.io/service-name': at.name,
+        'kubernetes.io/service-name': dnsService.name,
         'endpointslice.kubernetes.io/managed-by': 'dns.k8ts',
       },
-      ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name: at.name, uid }],
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name: dnsService.name, uid }],
     },
     addressType: address.includes(':') ? 'IPv6' : 'IPv4',
     endpoints: [
@@ -106,7 +115,7 @@ function sliceOf(service: Stored<Service>, { address, port, nodeName }: DnsServi
 const account: ServiceAccount = {
   apiVersion: 'v1',
   kind: 'ServiceAccount',
-  metadata: { namespace: at.namespace, name: dnsServiceAccount },
+  metadata: { namespace: dnsService.namespace, name: dnsServiceAccount },
 }
 
 const role: ClusterRole = {
@@ -124,5 +133,42 @@ const binding: ClusterRoleBinding = {
   kind: 'ClusterRoleBinding',
   metadata: { name: 'system:coredns' },
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:coredns' },
-  subjects: [{ kind: 'ServiceAccount', name: dnsServiceAccount, namespace: at.namespace }],
+  subjects: [{ kind: 'ServiceAccount', name: dnsServiceAccount, namespace: dnsService.namespace }],
+}
+
+/**
+ * Lets DNS servers in processes of their own publish themselves (`dns-endpoint.ts`). Names cannot be restricted, since
+ * each node has its own.
+ */
+export async function ensureDnsEndpointRole(client: Client): Promise<void> {
+  await client.apply(roles, endpointRole, { fieldManager, force: true })
+  await client.apply(roleBindings, endpointBinding, { fieldManager, force: true })
+}
+
+const endpointAt = { namespace: dnsService.namespace, name: 'k8ts:dns-endpoints' }
+
+const endpointRole: Role = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'Role',
+  metadata: endpointAt,
+  rules: [
+    {
+      apiGroups: ['discovery.k8s.io'],
+      resources: ['endpointslices'],
+      verbs: ['create', 'get', 'patch', 'delete'],
+    },
+    {
+      apiGroups: ['coordination.k8s.io'],
+      resources: ['leases'],
+      verbs: ['create', 'get', 'list', 'update', 'delete'],
+    },
+  ],
+}
+
+const endpointBinding: RoleBinding = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: endpointAt,
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: endpointAt.name },
+  subjects: [{ kind: 'ServiceAccount', name: dnsServiceAccount, namespace: dnsService.namespace }],
 }

@@ -3,6 +3,8 @@
  * or no longer match their profile. The certificate authorities and the service account key are never
  * replaced, since clients and tokens depend on them.
  */
+import { X509Certificate } from 'node:crypto'
+import { join } from 'node:path'
 import {
   ensureCaFile,
   ensureCertificateFile,
@@ -11,6 +13,7 @@ import {
   type KeyAndCertificate,
 } from './certificates/pair-files.ts'
 import type { CertificateProfile } from './certificates/profile.ts'
+import { readIfExists } from './certificates/read-if-exists.ts'
 import { ensureServiceAccountKeys, type ServiceAccountKeys } from './certificates/service-account-keys.ts'
 import { kubeletClient as kubeletClientProfile } from './identities.ts'
 
@@ -45,8 +48,8 @@ export interface ClusterCertificates {
 export async function ensureClusterCertificates(
   options: ClusterCertificatesOptions,
 ): Promise<ClusterCertificates> {
-  const { platform, crypto, folder, serverNames } = options
-  const made = { platform, crypto }
+  const { platform, crypto, validity, folder, serverNames } = options
+  const made = { platform, crypto, validity }
   await platform.files.makeFolder(folder, { mode: 0o700 })
   const [ca, frontProxyCa, serviceAccounts] = await Promise.all([
     ensureCaFile(made, { folder, name: 'ca', commonName: 'kubernetes' }),
@@ -70,6 +73,25 @@ export async function ensureClusterCertificates(
     }),
   ])
   return { ca, apiServer, kubeletClient, frontProxyCa, frontProxyClient, serviceAccounts }
+}
+
+/** As `ensureClusterCertificates`, for certificates that exist: the names of the API server remain. */
+export async function renewClusterCertificates(
+  options: Omit<ClusterCertificatesOptions, 'serverNames'>,
+): Promise<ClusterCertificates> {
+  const path = join(options.folder, 'apiserver.crt')
+  const cert = await readIfExists(options.platform.files, path)
+  if (cert === undefined) throw new Error(`${path} is missing: run k8ts init phase certs`)
+  return ensureClusterCertificates({ ...options, serverNames: certificateNames(cert) })
+}
+
+/** Subject alternative names of a certificate in PEM: host names and addresses. */
+function certificateNames(pem: string): readonly string[] {
+  const { subjectAltName = '' } = new X509Certificate(pem)
+  return subjectAltName.split(', ').flatMap(entry => {
+    const [, name] = /^(?:DNS|IP Address):(.+)$/.exec(entry) ?? []
+    return name === undefined ? [] : [name]
+  })
 }
 
 const apiServerProfile: CertificateProfile = {

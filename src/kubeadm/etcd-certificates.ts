@@ -30,8 +30,8 @@ export interface EtcdCertificates {
 
 /** Rejects when the etcd certificate authority has expired, or its key is missing but needed. */
 export async function ensureEtcdCertificates(options: EtcdCertificatesOptions): Promise<EtcdCertificates> {
-  const { platform, crypto, folder, nodeName, names } = options
-  const made = { platform, crypto }
+  const { platform, crypto, validity, folder, nodeName, names } = options
+  const made = { platform, crypto, validity }
   await platform.files.makeFolder(folder, { mode: 0o700 })
   await platform.files.makeFolder(join(folder, 'etcd'), { mode: 0o700 })
   const ca = await ensureCaFile(made, { folder, name: 'etcd/ca', commonName: 'etcd-ca' })

@@ -8,11 +8,25 @@ import type { CertificateProfile } from './certificates/profile.ts'
 /** The group `system:masters` is authorized for everything, regardless of RBAC. */
 export const administrator = client('kubernetes-admin', ['system:masters'])
 
+/** The group of kubeadm's administrators. Its rights come from RBAC, so that they can be revoked. */
+export const clusterAdminsGroup = 'kubeadm:cluster-admins'
+
+export const clusterAdministrator = client('kubernetes-admin', [clusterAdminsGroup])
+
+/** For emergencies: not subject to RBAC. */
+export const superAdministrator = client('kubernetes-super-admin', ['system:masters'])
+
 export const controllerManager = client('system:kube-controller-manager')
 
 export const scheduler = client('system:kube-scheduler')
 
 export const kubeProxy = client('system:kube-proxy')
+
+/** The service account of the DNS server. */
+export const dnsServer = client('system:serviceaccount:kube-system:coredns', [
+  'system:serviceaccounts',
+  'system:serviceaccounts:kube-system',
+])
 
 /** The API server as a client of kubelets. */
 export const kubeletClient = client('kube-apiserver-kubelet-client')

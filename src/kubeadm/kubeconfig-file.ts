@@ -2,6 +2,7 @@
  * Creates kubeconfig files with an embedded client certificate. A certificate that is still valid is kept, so
  * that copies of the file continue to work.
  */
+import { get, isObject, type JsonObject } from '#/api/text/json-object.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
 import { parseYaml } from '#/api/text/yaml.ts'
@@ -21,6 +22,7 @@ export interface KubeconfigFileOptions extends CertificateOptions {
   readonly server: string
   /** The identity in the client certificate. */
   readonly identity: CertificateProfile
+  readonly clusterName?: string | undefined
 }
 
 export async function ensureKubeconfigFile(options: KubeconfigFileOptions): Promise<void> {
@@ -31,21 +33,41 @@ export async function ensureKubeconfigFile(options: KubeconfigFileOptions): Prom
     identity,
   } = options
   const before = await readIfExists(files, path)
-  const existing = before === undefined ? undefined : readUser(before)
+  const existing = before === undefined ? undefined : readEmbeddedCertificate(before)
   const pair = await ensureCertificate(options, { profile: identity, ca, existing })
-  const text = kubeconfig(options, pair)
+  const text = formatKubeconfig({
+    clusterName: options.clusterName,
+    caCertificates: ca.cert,
+    server: options.server,
+    userName: identity.commonName,
+    user: pair,
+  })
   if (text !== before) await files.write(path, text, { mode: 0o600 })
 }
 
-const clusterName = 'kubernetes'
+const defaultClusterName = 'kubernetes'
 
-function kubeconfig(
-  { ca, server, identity }: KubeconfigFileOptions,
-  { cert, key }: KeyAndCertificate,
-): string {
-  const userName = identity.commonName
-  const cluster = { 'certificate-authority-data': toBase64(ca.cert), server }
-  const user = { 'client-certificate-data': toBase64(cert), 'client-key-data': toBase64(key) }
+export interface KubeconfigText {
+  readonly clusterName?: string | undefined
+  /** PEM. */
+  readonly caCertificates: string
+  readonly server: string
+  /** The name in the certificate of the API server, if it is not that of the URL. */
+  readonly serverName?: string | undefined
+  readonly userName: string
+  readonly user: UserCredentials
+}
+
+export type UserCredentials = KeyAndCertificate | { readonly token: string }
+
+/** A kubeconfig with one context. */
+export function formatKubeconfig(options: KubeconfigText): string {
+  const { clusterName = defaultClusterName, caCertificates, server, serverName, userName, user } = options
+  const cluster = {
+    'certificate-authority-data': toBase64(caCertificates),
+    server,
+    ...(serverName !== undefined && { 'tls-server-name': serverName }),
+  }
   const contextName = `${userName}@${clusterName}`
   return stringifyYaml({
     'apiVersion': 'v1',
@@ -54,18 +76,57 @@ function kubeconfig(
     'contexts': [{ name: contextName, context: { cluster: clusterName, user: userName } }],
     'current-context': contextName,
     'preferences': {},
-    'users': [{ name: userName, user }],
+    'users': [{ name: userName, user: userEntry(user) }],
   })
 }
 
-/** The first user of a kubeconfig, if it has an embedded certificate and key. */
-function readUser(text: string): KeyAndCertificate | undefined {
-  const users = member(parseIfYaml(text), 'users')
-  const user = Array.isArray(users) ? member(users[0], 'user') : undefined
+function userEntry(user: UserCredentials): JsonObject {
+  if ('token' in user) return { token: user.token }
+  return { 'client-certificate-data': toBase64(user.cert), 'client-key-data': toBase64(user.key) }
+}
+
+/** The credentials of the first user of a kubeconfig, if it has an embedded certificate and key. */
+export function readEmbeddedCertificate(text: string): KeyAndCertificate | undefined {
+  const user = member(firstUser(text), 'user')
   const cert = member(user, 'client-certificate-data')
   const key = member(user, 'client-key-data')
   if (typeof cert !== 'string' || typeof key !== 'string') return undefined
   return { cert: fromBase64(cert), key: fromBase64(key) }
+}
+
+export interface ClusterAccess {
+  /** The URL of the API server. */
+  readonly server: string
+  /** The name in its certificate, if it is not that of the URL. */
+  readonly serverName?: string
+  /** PEM. */
+  readonly caCertificates: string
+}
+
+/** The first cluster of a kubeconfig, if it has a server and an embedded certificate authority. */
+export function readClusterAccess(text: string): ClusterAccess | undefined {
+  const clusters = member(parseIfYaml(text), 'clusters')
+  const cluster = Array.isArray(clusters) ? member(clusters[0], 'cluster') : undefined
+  const server = member(cluster, 'server')
+  const authority = member(cluster, 'certificate-authority-data')
+  if (typeof server !== 'string' || !URL.canParse(server) || typeof authority !== 'string') return undefined
+  return { server, caCertificates: fromBase64(authority) }
+}
+
+/** Replaces the credentials of the first user; everything else stays. */
+export function replaceEmbeddedCertificate(text: string, pair: KeyAndCertificate): string {
+  const config = parseYaml(text)
+  const entry = firstUser(text)
+  if (!isObject(config) || !isObject(entry)) throw new Error('the kubeconfig has no user')
+  const user = member(entry, 'user')
+  const replaced = { ...entry, user: { ...(isObject(user) && user), ...userEntry(pair) } }
+  const others = Array.isArray(config['users']) ? config['users'].slice(1) : []
+  return stringifyYaml({ ...config, users: [replaced, ...others] })
+}
+
+function firstUser(text: string): JsonValue | undefined {
+  const users = member(parseIfYaml(text), 'users')
+  return Array.isArray(users) ? users[0] : undefined
 }
 
 function parseIfYaml(text: string): JsonValue | undefined {
@@ -77,7 +138,7 @@ function parseIfYaml(text: string): JsonValue | undefined {
 }
 
 function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value[name] : undefined
+  return isObject(value) ? get(value, name) : undefined
 }
 
 function toBase64(text: string): string {

@@ -41,7 +41,7 @@ export async function ensureWebhookCertificates(
   const [newest] = authorities
   const isAuthorityKept = newest !== undefined && newest.validToMs - nowMs > authorityRenewBeforeMs
   if (existing !== undefined && isKept && isAuthorityKept) return existing
-  options.platform.log.info('Issuing webhook certificate', { name, isAuthorityKept })
+  options.platform.log.info('Issuing self-signed serving certificate', { name, isAuthorityKept })
   const { issueCaCertificate, issueCertificate } = await import('./certificates/issue.ts')
   const ca =
     existing !== undefined && isAuthorityKept

@@ -44,14 +44,16 @@ export function staticCredentials(
   { certificate, token, basic }: StaticCredentials,
 ): Credentials {
   const read = (source: ContentSource | undefined) => source && new FileContent(platform, source)
-  const sources = { cert: read(certificate?.cert), key: read(certificate?.key), token: read(token) }
+  const cert = read(certificate?.cert)
+  // One file is read once, so that certificate and key belong together while it is replaced.
+  const isOneFile = certificate && fileOf(certificate.cert) === fileOf(certificate.key)
+  const key = isOneFile && fileOf(certificate.cert) !== undefined ? cert : read(certificate?.key)
+  const sources = { cert, key, token: read(token) }
   return {
     current: async () => {
-      const [cert, key, bearer] = [
-        await sources.cert?.read(),
-        await sources.key?.read(),
-        await sources.token?.read(),
-      ]
+      const cert = await sources.cert?.read()
+      const key = sources.key === sources.cert ? cert : await sources.key?.read()
+      const bearer = await sources.token?.read()
       return {
         headers: authorization(bearer && Buffer.from(bearer).toString().trim(), basic),
         ...(cert !== undefined && key !== undefined && { certificate: { cert, key } }),
@@ -63,6 +65,10 @@ export function staticCredentials(
         .map(source => source?.forget() ?? false)
         .includes(true),
   }
+}
+
+function fileOf(source: ContentSource): string | undefined {
+  return 'file' in source ? source.file : undefined
 }
 
 /** A token takes precedence over basic auth. */

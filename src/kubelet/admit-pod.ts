@@ -6,7 +6,7 @@
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { compileNodeSelector } from '#/api/selectors/node-selector.ts'
 import { podRequests } from '#/api/core/pod-resources.ts'
-import { quantityMilliValue, quantityValue, type Quantity } from '#/api/text/quantity.ts'
+import type { Quantity } from '#/api/text/quantity.ts'
 import { qosClassOf } from '#/api/core/qos-class.ts'
 import { findMatchingUntoleratedTaint } from '#/api/core/taints.ts'
 import { isExtendedResource } from '#/api/core/pod-resources.ts'
@@ -14,20 +14,23 @@ import { isCriticalPod } from './critical-pod.ts'
 import { hostPortsOf } from './host-ports.ts'
 import type { PodFailure } from './pod-status.ts'
 import { forbiddenSysctl } from './pod-sysctls.ts'
-import { milliAmount, wholeAmount, type ResourceList } from './resource-amount.ts'
+import { countedAmount, countedCapacity, wholeAmount, type ResourceList } from './resource-amount.ts'
 
-export interface AdmissionInput {
+export interface NodeResources {
+  readonly allocatable: ResourceList
+  /** Admitted pods on this node that have not terminated. */
+  readonly otherPods: readonly Pod[]
+}
+
+export interface AdmissionInput extends NodeResources {
   readonly pod: Pod
   readonly isStatic: boolean
   /** The API object; undefined until the node is registered. */
   readonly node: Node | undefined
-  readonly allocatable: ResourceList
   /** Node conditions that are true, such as `DiskPressure`. */
   readonly pressures: ReadonlySet<string>
   /** From the node's settings. */
   readonly allowedUnsafeSysctls: readonly string[]
-  /** Admitted pods on this node that have not terminated. */
-  readonly otherPods: readonly Pod[]
 }
 
 /** Undefined if the pod is admitted. */
@@ -36,7 +39,7 @@ export function admitPod(input: AdmissionInput): PodFailure | undefined {
     rejectOnPressure(input) ??
     rejectOnSysctl(input) ??
     rejectOnOs(input) ??
-    rejectOnResources(input) ??
+    findShortage(input) ??
     rejectOnNodeAffinity(input) ??
     rejectOnPorts(input) ??
     rejectOnTaints(input)
@@ -85,18 +88,23 @@ function rejectOnOs({ pod, node }: AdmissionInput): PodFailure | undefined {
   return undefined
 }
 
-function rejectOnResources({ pod, otherPods, allocatable }: AdmissionInput): PodFailure | undefined {
+/** Undefined if the node has what the pod requests beside the other pods. */
+export function findShortage({
+  pod,
+  otherPods,
+  allocatable,
+}: NodeResources & { readonly pod: Pod }): PodFailure | undefined {
   const podsMax = wholeAmount(allocatable, 'pods')
   if (otherPods.length + 1 > podsMax) {
     return outOf('pods', { requested: 1, used: otherPods.length, capacity: podsMax })
   }
   for (const [name, amount] of amountsOf(pod)) {
-    const requested = counted(name, amount)
+    const requested = countedAmount(name, amount)
     // An extended resource that the node does not report may be a cluster-level resource.
     const isForeign = isExtendedResource(name) && allocatable[name] === undefined
     if (requested === 0 || isForeign) continue
-    const capacity = (name === 'cpu' ? milliAmount : wholeAmount)(allocatable, name)
-    const used = otherPods.reduce((sum, other) => sum + counted(name, amountsOf(other).get(name)), 0)
+    const capacity = countedCapacity(allocatable, name)
+    const used = otherPods.reduce((sum, other) => sum + countedAmount(name, amountsOf(other).get(name)), 0)
     if (requested > capacity - used) return outOf(name, { requested, used, capacity })
   }
   return undefined
@@ -104,11 +112,6 @@ function rejectOnResources({ pod, otherPods, allocatable }: AdmissionInput): Pod
 
 function amountsOf({ spec }: Pod): ReadonlyMap<string, Quantity> {
   return spec === undefined ? new Map() : podRequests(spec)
-}
-
-function counted(name: string, amount: Quantity | undefined): number {
-  if (amount === undefined) return 0
-  return Number(name === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount))
 }
 
 interface Shortage {

@@ -15,7 +15,7 @@ import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { readyNode, registeredNode } from './hollow-kubelet/node-object.ts'
 import { planPod, stoppedPod } from './hollow-kubelet/plan-pod.ts'
-import { NodeLease, renewalMs } from './node-status/node-lease.ts'
+import { NodeLease } from './node-status/node-lease.ts'
 
 export interface HollowKubeletOptions {
   readonly platform: Platform
@@ -126,7 +126,7 @@ export class HollowKubelet {
     } = this.#options
     let reportedMs = -Infinity
     while (!signal.aborted) {
-      let waitMs = renewalMs
+      let waitMs = this.#lease.renewalMs
       try {
         if (clock.monotonicMs() - reportedMs >= statusMs || this.#isGivenUp) {
           await this.#reportNode(signal)
@@ -142,7 +142,7 @@ export class HollowKubelet {
   }
 
   async #reportNode(signal: AbortSignal): Promise<void> {
-    const options = { signal, timeoutMs: renewalMs }
+    const options = { signal, timeoutMs: this.#lease.renewalMs }
     const {
       client,
       node,

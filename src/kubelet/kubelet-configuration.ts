@@ -24,6 +24,9 @@ export interface KubeletConfiguration {
   /** Maximum number of processes per pod; -1 means no limit. */
   readonly podPidsMax: number
   readonly podCidr?: string
+  /** False if another program creates the Node object. */
+  readonly registerNode: boolean
+  readonly providerId?: string
   /** Applied only when the node registers for the first time. */
   readonly registerTaints: readonly Taint[]
   readonly labels: Readonly<Record<string, string>>
@@ -53,6 +56,14 @@ export interface KubeletConfiguration {
   readonly imageGc: ImageGcSettings
   readonly containerLog: ContainerLogSettings
   readonly kubeletPort: number
+  /** Address of the server; the primary address of the node when absent. */
+  readonly serverAddress?: string
+  readonly webhookCache: WebhookCacheSettings
+  /** Interval in which the node status is computed. */
+  readonly nodeStatusUpdateMs: number
+  /** Interval in which an unchanged node status is written. */
+  readonly nodeStatusReportMs: number
+  readonly nodeLeaseDurationSeconds: number
   /** Deadline of calls to the container runtime, in addition to the time that their work may take. */
   readonly runtimeRequestTimeoutMs: number
   /** Exec, attach and port-forward connections are closed after this time without traffic. */
@@ -71,6 +82,13 @@ export interface ContainerLogSettings {
   readonly maxFiles: number
 }
 
+/** How long answers of the API server about clients of the kubelet are cached. */
+export interface WebhookCacheSettings {
+  readonly tokenMs: number
+  readonly allowedMs: number
+  readonly deniedMs: number
+}
+
 /** Required and optional settings. */
 export type KubeletConfigurationInput = Pick<
   KubeletConfiguration,
@@ -87,6 +105,7 @@ export function kubeletConfiguration(given: KubeletConfigurationInput): KubeletC
     clusterDomain: 'cluster.local',
     podsMax: 110,
     podPidsMax: 4_096,
+    registerNode: true,
     registerTaints: [],
     labels: {},
     systemReserved: {},
@@ -108,6 +127,10 @@ export function kubeletConfiguration(given: KubeletConfigurationInput): KubeletC
     imageGc: { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000 },
     containerLog: { maxBytes: 10 * 1024 * 1024, maxFiles: 5 },
     kubeletPort: 10_250,
+    webhookCache: { tokenMs: 120_000, allowedMs: 300_000, deniedMs: 30_000 },
+    nodeStatusUpdateMs: 10_000,
+    nodeStatusReportMs: 300_000,
+    nodeLeaseDurationSeconds: 40,
     runtimeRequestTimeoutMs,
     streamingConnectionIdleTimeoutMs: 4 * 3_600_000,
     ...given,

@@ -433,6 +433,10 @@ test('the kubelet rejects pods that exceed the capacity of the node or do not ma
   await node.delete('b')
   await node.advance(1)
   assert.equal(await node.see('b'), 'gone')
+  // Deleted without a grace period: its containers may still run when the next pod arrives.
+  await node.delete('a', 0)
+  await node.create('f', { containers: [greedy] })
+  assert.equal(await node.see('f'), 'Running ready web=running')
 })
 
 test('an idle kubelet makes no runtime calls for pods', async t => {

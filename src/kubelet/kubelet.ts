@@ -37,6 +37,10 @@ export interface KubeletOptions {
   readonly network?: Pick<Network, 'connect'>
   /** Fully qualified names of images that are never removed, such as the pause image. */
   readonly pinnedImages?: readonly string[]
+  /** Of this kubelet and its client; new ones when absent. */
+  readonly metrics?: KubeletMetrics
+  /** Called with the pod CIDRs of the node when it has got them. */
+  readonly onPodCidrs?: (podCidrs: readonly string[]) => void
 }
 
 /** Retry period until the runtime answers. */
@@ -45,14 +49,15 @@ const retryMs = 200
 const imageCheckMs = 300_000
 
 export class Kubelet implements KubeletView {
-  readonly metrics = new KubeletMetrics()
+  readonly metrics: KubeletMetrics
   readonly #options: KubeletOptions
   readonly #watchers = new Map<string, Set<() => void>>()
   #components: KubeletComponents | undefined
   #problem: string | undefined = 'the kubelet is starting'
 
   constructor(options: KubeletOptions) {
-    const { runtime, platform, node, linux } = options
+    const { runtime, platform, node, linux, metrics = new KubeletMetrics() } = options
+    this.metrics = metrics
     this.#options = { ...options, runtime: measuredRuntime(runtime, this.metrics, platform.clock) }
     this.metrics.node.name.with(node.name).value = 1
     this.metrics.node.cgroupVersion.value = linux.machine.cgroupVersion
@@ -76,6 +81,10 @@ export class Kubelet implements KubeletView {
     })
     this.#components = components
     const { cgroups, registration, eviction, informers, recorder, statuses, objects, sources } = components
+    registration.nodes.addEventHandler((_name, { newObject }) => {
+      const { podCIDRs = [] } = newObject?.spec ?? {}
+      if (podCIDRs.length > 0) this.#options.onPodCidrs?.(podCIDRs)
+    })
     await cgroups.start(nodeAllocatableLimits(machine, node))
     const running = [
       registration.run(signal),

@@ -1,7 +1,7 @@
 /**
- * Registers the node, again if it was deleted, reports its status and renews its lease. The status is
- * computed every ten seconds and written when it changed or was last written five minutes ago. It is patched,
- * because other components write it too. It neither runs nor evicts pods: `eviction.ts` observes node pressure.
+ * Registers the node, again if it was deleted, reports its status and renews its lease. By default the status is
+ * computed every ten seconds and written when it changed or was last written five minutes ago. It is patched, because
+ * other components write it too. It neither runs nor evicts pods: `eviction.ts` observes node pressure.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
@@ -18,7 +18,7 @@ import type { PressureType } from './eviction.ts'
 import type { KubeletMetrics } from './kubelet-metrics.ts'
 import { readMachineInfo, type NodeLinux } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
-import { NodeLease, renewalMs } from './node-status/node-lease.ts'
+import { NodeLease } from './node-status/node-lease.ts'
 import { planEvents, hasChanged, planStatus } from './node-status/plan-status.ts'
 import { NodeStartupLatency } from './node-status/node-startup-latency.ts'
 import { missingMetadata, planNode } from './node-status/plan-node.ts'
@@ -45,8 +45,8 @@ export interface NodeRegistrationOptions {
   readonly declaredFeatures?: readonly string[]
 }
 
-const checkMs = 10_000
-const reportMs = 300_000
+/** Timeout of requests. */
+const requestMs = 10_000
 
 /** Checks are frequent for a limited time while the node starts, so that it becomes ready soon. */
 const startingCheckMs = 100
@@ -78,7 +78,7 @@ export class NodeRegistration {
       client,
       runtime,
       metrics,
-      node: { name },
+      node: { name, nodeLeaseDurationSeconds: durationSeconds },
     } = options
     this.#options = options
     this.nodes = new Informer({
@@ -87,7 +87,7 @@ export class NodeRegistration {
       resource: nodes,
       selection: { fieldSelector: `metadata.name=${name}` },
     })
-    this.#lease = new NodeLease({ client, clock: platform.clock, name })
+    this.#lease = new NodeLease({ client, clock: platform.clock, name, durationSeconds })
     this.#watch = new RuntimeState(runtime, platform.clock)
     this.#startup = new NodeStartupLatency(platform, metrics.nodeStartup)
   }
@@ -120,12 +120,15 @@ export class NodeRegistration {
         failures++
         log.warn('Failed to update lease', { error })
       }
-      await clock.sleep(failures === 0 ? renewalMs : backoffMs(failures), signal).catch(() => undefined)
+      await clock
+        .sleep(failures === 0 ? this.#lease.renewalMs : backoffMs(failures), signal)
+        .catch(() => undefined)
     }
   }
 
   async #reportStatus(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options.platform
+    const { nodeStatusUpdateMs } = this.#options.node
     const startedMs = clock.monotonicMs()
     let failures = 0
     while (!signal.aborted) {
@@ -139,7 +142,7 @@ export class NodeRegistration {
         log.warn('Error updating node status, will retry', { error })
       }
       const isStarting = clock.monotonicMs() - startedMs < startingMs
-      const periodMs = this.#isReady ? checkMs : isStarting ? startingCheckMs : notReadyCheckMs
+      const periodMs = this.#isReady ? nodeStatusUpdateMs : isStarting ? startingCheckMs : notReadyCheckMs
       await this.#sleep(failures === 0 ? periodMs : backoffMs(failures), signal)
     }
   }
@@ -150,7 +153,7 @@ export class NodeRegistration {
     const before = known.status ?? {}
     const status = await this.#planned(before, signal)
     this.#isReady = isReady(status)
-    const isDue = clock.monotonicMs() - this.#reportedMs >= reportMs
+    const isDue = clock.monotonicMs() - this.#reportedMs >= this.#options.node.nodeStatusReportMs
     if (!isDue && !hasChanged(before, status)) return
     await this.#write(known, status, signal)
     this.#reportedMs = clock.monotonicMs()
@@ -170,9 +173,10 @@ export class NodeRegistration {
 
   async #register(signal: AbortSignal): Promise<Stored<Node>> {
     const { client, node, linux } = this.#options
-    const options = { signal, timeoutMs: checkMs }
+    const options = { signal, timeoutMs: requestMs }
     const wanted = planNode(node, linux.machine)
     this.#startup.beginRegistration()
+    if (!node.registerNode) return (this.#node = await client.get(nodes, { name: node.name }, options))
     try {
       this.#node = await client.create(nodes, wanted, options)
       await this.#startup.registered()
@@ -217,7 +221,7 @@ export class NodeRegistration {
     const { client, node } = this.#options
     const patch = createStrategicMergePatch(jsonOf(known), jsonOf({ ...known, status }), nodes.schema)
     const at = { name: node.name, subresource: 'status' }
-    this.#node = await client.patch(nodes, at, { type: 'strategic', patch }, { signal, timeoutMs: checkMs })
+    this.#node = await client.patch(nodes, at, { type: 'strategic', patch }, { signal, timeoutMs: requestMs })
   }
 
   #recordEvents(before: NodeStatus, after: NodeStatus): void {

@@ -13,6 +13,7 @@ import { kubeletConditions, podConditions, terminationByKubelet } from './pod-st
 import { containerStatuses } from './pod-status/container-statuses.ts'
 import { phaseOf } from './pod-status/phase.ts'
 import { terminatedStatuses } from './pod-status/terminated-statuses.ts'
+import type { PendingResize } from './resize-allocation.ts'
 import { sortAddresses } from './sort-addresses.ts'
 
 export interface StatusInput {
@@ -28,6 +29,7 @@ export interface StatusInput {
   readonly stage: 'running' | 'terminating' | 'terminated'
   /** Failure that is not due to the containers. */
   readonly failure?: PodFailure
+  readonly pendingResize?: PendingResize
   readonly areVolumesReady: boolean
   readonly qosClass: string
   readonly nodeAddresses: readonly string[]
@@ -66,6 +68,7 @@ export function podStatus(input: StatusInput): PodStatus {
     hasSandbox: canStartContainers(input),
     observed: input.observed,
     ...(input.failure?.isDisruption && { disruption: input.failure.message }),
+    ...(input.pendingResize && { pendingResize: input.pendingResize }),
     nowMs,
   })
   return { ...status, conditions }

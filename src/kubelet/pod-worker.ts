@@ -16,6 +16,7 @@ import { planPod, type Termination, type PodPlan, type PodSyncInput, type Waitin
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
 import type { SourcedPod } from './pod-sources.ts'
 import { isTerminal, podStatus, rejectedStatus, type PodFailure } from './pod-status.ts'
+import type { PendingResize } from './resize-allocation.ts'
 import { PodActions } from './pod-worker/pod-actions.ts'
 import { PodObserver } from './pod-worker/pod-observer.ts'
 import { terminationMessage } from './termination-message.ts'
@@ -23,6 +24,8 @@ import { terminationMessage } from './termination-message.ts'
 export interface PodWorkerOptions {
   readonly dependencies: PodWorkerDependencies
   readonly sourced: SourcedPod
+  /** The node cannot allocate the resources of a resize: the pod in `sourced` has those that are allocated. */
+  readonly pendingResize?: PendingResize | undefined
   /** Arrival of the pod, on the monotonic clock. */
   readonly seenMs?: number | undefined
   /** Called when the pod's status or containers changed. */
@@ -42,6 +45,8 @@ export class PodWorker {
   readonly #observer: PodObserver
   readonly #actions: PodActions
   #sourced: SourcedPod
+  #pendingResize: PendingResize | undefined
+  #resizePendingSinceMs = 0
   /** The pod was removed from its source. */
   #isGone = false
   #observed: ObservedPod = nothingObserved
@@ -59,9 +64,10 @@ export class PodWorker {
   #soon: Timer | undefined
 
   constructor(options: PodWorkerOptions) {
-    const { dependencies, sourced } = options
+    const { dependencies, sourced, pendingResize } = options
     this.#options = options
     this.#sourced = sourced
+    this.#pendingResize = pendingResize
     this.uid = sourced.pod.metadata.uid
     this.#status = (sourced.mirror ?? sourced.pod).status ?? {}
     const { runtime, linux, metrics, platform } = dependencies
@@ -107,9 +113,12 @@ export class PodWorker {
     return this.#actions.state().isReleased
   }
 
-  /** True if the pod counts against the node's allocatable resources. */
+  /**
+   * True if the pod counts against the node's allocatable resources: as for the scheduler, one that was deleted without
+   * a grace period does not.
+   */
   get isActive(): boolean {
-    return !isTerminal(this.#status.phase) && !this.#isFinished
+    return !isTerminal(this.#status.phase) && !this.#isFinished && !this.#isGone
   }
 
   get lifecycle(): 'sync' | 'terminating' | 'terminated' {
@@ -117,7 +126,21 @@ export class PodWorker {
     return this.#termination === undefined ? 'sync' : 'terminating'
   }
 
-  update(sourced: SourcedPod | undefined): void {
+  /** Undefined if the pod has the resources that it asks for. */
+  get pendingResize(): PendingResize | undefined {
+    return this.#pendingResize
+  }
+
+  /** Meaningful while a resize is pending. */
+  get resizePendingSinceMs(): number {
+    return this.#resizePendingSinceMs
+  }
+
+  /** With a pending resize the pod has the resources that are allocated to it. */
+  update(sourced: SourcedPod | undefined, pendingResize?: PendingResize): void {
+    if (this.#pendingResize === undefined && pendingResize !== undefined)
+      this.#resizePendingSinceMs = this.#options.dependencies.platform.clock.now()
+    if (sourced !== undefined) this.#pendingResize = pendingResize
     if (this.#operation === 'sync') this.#operation = 'update'
     if (sourced !== undefined) this.#options.dependencies.startup.observe(sourced.mirror ?? sourced.pod)
     if (sourced === undefined) this.#isGone = true
@@ -312,6 +335,7 @@ export class PodWorker {
         probes: input.probes,
         stage: plan.stage,
         ...(this.#failure && { failure: this.#failure }),
+        ...(this.#pendingResize && { pendingResize: this.#pendingResize }),
         areVolumesReady: input.areVolumesReady,
         qosClass: qosClassOf(pod),
         nodeAddresses: dependencies.node.addresses,

@@ -7,6 +7,15 @@ import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
 import type { PodSources, SourcedPod } from './pod-sources.ts'
 import { isTerminal } from './pod-status.ts'
 import { PodWorker } from './pod-worker.ts'
+import {
+  allocatedAtStart,
+  compareDeferredResizes,
+  pendingResizeOf,
+  planResize,
+  withAllocatedResources,
+  type DeferredResize,
+  type PendingResize,
+} from './resize-allocation.ts'
 
 export interface PodWorkersOptions {
   readonly dependencies: PodWorkerDependencies
@@ -58,19 +67,68 @@ export class PodWorkers {
   #sync(uid: string): void {
     const sourced = this.#options.sources.get(uid)
     const worker = this.#workers.get(uid)
-    if (worker !== undefined) worker.update(sourced)
+    if (worker !== undefined) this.#update(worker, sourced)
     else if (sourced !== undefined && this.#signal !== undefined) this.#start(sourced, this.#signal)
   }
 
-  #start(sourced: SourcedPod, signal: AbortSignal): void {
+  #update(worker: PodWorker, sourced: SourcedPod | undefined): void {
+    const allocation = sourced && this.#allocate(sourced, worker)
+    worker.update(allocation?.sourced, allocation?.pendingResize)
+    this.#retryDeferredResizes()
+  }
+
+  /** Static pods are not resized: a changed manifest is a new pod. */
+  #allocate(sourced: SourcedPod, worker: PodWorker): Allocation {
+    if (sourced.isStatic) return { sourced }
+    const { pod } = sourced
+    const { allocatable } = this.#options.dependencies.machine()
+    const allocated = worker.pod
+    const pendingResize = planResize({ pod, allocated, allocatable, otherPods: this.#otherPods(pod) })
+    if (pendingResize === undefined) return { sourced }
+    return { sourced: { ...sourced, pod: withAllocatedResources(pod, allocated) }, pendingResize }
+  }
+
+  /** Any change of a pod may release what the resize of another one waits for. */
+  #retryDeferredResizes(): void {
+    const deferred = this.all().filter(({ pendingResize }) => pendingResize?.reason === 'Deferred')
+    if (deferred.length === 0) return
+    const inOrder = deferred.toSorted((left, right) => {
+      return compareDeferredResizes(deferredResizeOf(left), deferredResizeOf(right))
+    })
+    for (const worker of inOrder) {
+      const sourced = this.#options.sources.get(worker.uid)
+      if (sourced === undefined) continue
+      const allocation = this.#allocate(sourced, worker)
+      if (allocation.pendingResize === undefined) worker.update(allocation.sourced)
+    }
+  }
+
+  /** Pods that hold resources of the node. */
+  #otherPods({ metadata: { uid } }: KubeletPod): readonly KubeletPod[] {
+    return this.all()
+      .filter(worker => worker.isActive && worker.uid !== uid)
+      .map(worker => worker.pod)
+  }
+
+  #start(given: SourcedPod, signal: AbortSignal): void {
     const { dependencies, onChange } = this.#options
+    const { sourced, pendingResize } = startAllocation(given)
     const { pod, isStatic } = sourced
     // A changed manifest is a new pod of the same name, which starts only after the old one is cleaned up.
     if (isStatic && this.#isTaken(pod)) return
     const uid = pod.metadata.uid
     const { namespace, name } = pod.metadata
     const seenMs = this.#options.sources.firstSeenMs(uid)
-    const worker = new PodWorker({ dependencies, sourced, seenMs, onChange: () => onChange(uid) })
+    const worker = new PodWorker({
+      dependencies,
+      sourced,
+      pendingResize,
+      seenMs,
+      onChange: () => {
+        onChange(uid)
+        this.#retryDeferredResizes()
+      },
+    })
     dependencies.metrics.pods.containersPerPod.observe(pod.spec?.containers.length ?? 0)
     dependencies.startup.begin(pod)
     const rejection = this.#rejection(sourced)
@@ -90,6 +148,7 @@ export class PodWorkers {
     if (signal.aborted) return
     this.#workers.delete(worker.uid)
     this.#options.onGone(worker.pod)
+    this.#retryDeferredResizes()
     // Starts a replacement that waited for the name, or a pod that was added again with the same UID.
     for (const { pod } of this.#options.sources.all()) {
       const uid = pod.metadata.uid
@@ -112,9 +171,6 @@ export class PodWorkers {
     const { dependencies, node, pressures } = this.#options
     const { startTime, phase } = pod.status ?? {}
     if (startTime !== undefined || isTerminal(phase) || isBeingDeleted(pod)) return undefined
-    const otherPods = this.all()
-      .filter(({ isActive }) => isActive)
-      .map(worker => worker.pod)
     return admitPod({
       pod,
       isStatic,
@@ -122,9 +178,27 @@ export class PodWorkers {
       allocatable: dependencies.machine().allocatable,
       pressures: pressures(),
       allowedUnsafeSysctls: dependencies.node.allowedUnsafeSysctls,
-      otherPods,
+      otherPods: this.#otherPods(pod),
     })
   }
+}
+
+interface Allocation {
+  /** With the resources that are allocated to the pod. */
+  readonly sourced: SourcedPod
+  readonly pendingResize?: PendingResize | undefined
+}
+
+/** A resize that was pending when the kubelet stopped is still pending. */
+function startAllocation(sourced: SourcedPod): Allocation {
+  if (sourced.isStatic) return { sourced }
+  const pod = allocatedAtStart(sourced.pod)
+  if (pod === undefined) return { sourced }
+  return { sourced: { ...sourced, pod }, pendingResize: pendingResizeOf(sourced.pod.status) }
+}
+
+function deferredResizeOf(worker: PodWorker): DeferredResize {
+  return { pod: worker.pod, sinceMs: worker.resizePendingSinceMs }
 }
 
 /** Reasons with a label value of their own: those that admission has, but for names of resources. */

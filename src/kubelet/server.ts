@@ -50,10 +50,6 @@ export interface KubeletServerOptions {
   readonly limits?: Partial<HttpLimits>
 }
 
-/** Cache TTLs of successful token reviews and of authorization decisions, as upstream. */
-const tokenCacheTtlMs = 120_000
-const decisionTtls = { allowedTtlMs: 300_000, deniedTtlMs: 30_000 }
-
 export class KubeletServer {
   readonly #options: KubeletServerOptions
   readonly #authentication: DelegatedAuthentication
@@ -73,8 +69,9 @@ export class KubeletServer {
     const { platform, linux, client, usage, metrics, sandboxImage = '', version = '' } = options
     const { clock, files } = platform
     this.#options = options
-    this.#authentication = new DelegatedAuthentication({ client, clock, cacheTtlMs: tokenCacheTtlMs })
-    this.#authorization = new DelegatedAuthorization({ client, clock, ...decisionTtls })
+    const { tokenMs, allowedMs: allowedTtlMs, deniedMs: deniedTtlMs } = options.node.webhookCache
+    this.#authentication = new DelegatedAuthentication({ client, clock, cacheTtlMs: tokenMs })
+    this.#authorization = new DelegatedAuthorization({ client, clock, allowedTtlMs, deniedTtlMs })
     this.#runtime = measuredRuntime(options.runtime, metrics, clock)
     this.#containerLogs = runtimeLogs(this.#runtime, { files, linuxFiles: linux.files })
     this.#stats = new StatsProvider({ ...options, runtime: this.#runtime })
@@ -88,7 +85,7 @@ export class KubeletServer {
     const server = new KubeletServer(options)
     const { serveHttp, node, tls, limits } = options
     server.#http = await serveHttp({
-      host: node.addresses[0] ?? '127.0.0.1',
+      host: node.serverAddress ?? node.addresses[0] ?? '127.0.0.1',
       port: node.kubeletPort,
       tls,
       limits,

@@ -3,7 +3,7 @@
  * merges changes in quick succession, and writes changes of phase or readiness at once. Failed writes are
  * retried with the then latest status.
  */
-import { isApiError } from '#/api/errors.ts'
+import { isApiError, isStale } from '#/api/errors.ts'
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
@@ -118,7 +118,7 @@ export class StatusWriter {
     } catch (error) {
       const known = this.#options.informer.get(keyOf(entry.target))
       // The pod was deleted, or a different pod has its name now.
-      const isOther = isApiError(error, 'Conflict') && known?.metadata.uid !== apiUid
+      const isOther = isStale(error) && known?.metadata.uid !== apiUid
       if (!isOther && !isApiError(error, 'NotFound')) throw error
     }
   }

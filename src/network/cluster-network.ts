@@ -7,21 +7,27 @@
 import { cidrsOverlap, formatCidr, nthAddress, parseCidr, type Cidr } from '#/api/net/cidr.ts'
 import { formatIp } from '#/api/net/ip.ts'
 
-export interface ClusterNetwork {
-  readonly slot: number
+/** The addresses and names of one node. */
+export interface NodeAddressing {
+  /** The link of the first node; on all nodes the name of the pod network and of what is made for it. */
   readonly bridge: string
-  /** Range of the node addresses. */
-  readonly nodeCidr: string
-  /** The machine's address as a node. The API server, the kubelet and the DNS server listen here. */
+  /** Range of the node addresses, which only nodes have; absent if nodes are on a network of other machines. */
+  readonly nodeCidr?: string
   readonly nodeAddress: string
   /** One range, or one of each family, the preferred family first; each node gets a part of it. */
   readonly podCidrs: readonly string[]
   readonly serviceCidrs: readonly string[]
   readonly dnsAddress: string
-  /** Range for services of type LoadBalancer that this machine reaches without further routes. */
-  readonly loadBalancerAddresses: string
   /** Names of the nftables tables. */
   readonly tables: { readonly proxy: string; readonly network: string }
+}
+
+/** With the address of the first node, the machine, where the API server and the DNS server listen. */
+export interface ClusterNetwork extends NodeAddressing {
+  readonly nodeCidr: string
+  readonly slot: number
+  /** Range for services of type LoadBalancer that this machine reaches without further routes. */
+  readonly loadBalancerAddresses: string
 }
 
 /** Overrides of the defaults of the slot. */

@@ -49,7 +49,7 @@ test('egress is masqueraded in each family of the cluster', () => {
     `add table ${family} k8ts2-network`,
     `delete table ${family} k8ts2-network`,
   ])
-  const comment = '{ comment "k8ts: masquerade egress of cluster 2" ; }'
+  const comment = '{ comment "k8ts: masquerade egress of k8ts2" ; }'
   const hook = '{ type nat hook postrouting priority srcnat ; }'
   const ranges = '{ 10.214.2.0/24, 10.242.0.0/16 }'
   const leaves = `ip saddr ${ranges} ip daddr != ${ranges} oifname != "k8ts2"`
@@ -86,4 +86,15 @@ test('the CNI configuration for the container runtime', () => {
       { type: 'portmap', capabilities: { portMappings: true }, snat: true },
     ],
   })
+  const withMtu = cniConfiguration({
+    name: 'k8ts0',
+    podCidrs: ['10.244.0.0/24'],
+    addressFolder: '/data/addresses',
+    mtu: 1450,
+  })
+  const { plugins } = JSON.parse(withMtu) as { readonly plugins: readonly { readonly mtu?: number }[] }
+  assert.deepEqual(
+    plugins.map(({ mtu }) => mtu),
+    [1450, undefined],
+  )
 })

@@ -1,25 +1,19 @@
 /**
- * The network of one node: the cluster's bridge with the node's address, IP forwarding, masquerading of
- * traffic that leaves the cluster, and the CNI configuration for pods. Each pod has a veth pair and all its
- * packets are routed by the node, so that services and network policies see all of them and source addresses
- * are preserved.
+ * The network of one node: the cluster's bridge with the node's address unless the node has a link already, IP
+ * forwarding, and masquerading of traffic that leaves the cluster. Each pod has a veth pair and all its packets are
+ * routed by the node, so that services and network policies see all of them and source addresses are preserved.
  *
  * An nftables table cannot accept packets that another table drops. Where an iptables chain drops forwarded
  * packets by default, as with Docker, rules that accept the cluster's traffic are added to it.
  *
  * All operations are idempotent, and `remove` removes everything except the IP forwarding sysctl.
  */
-import { join } from 'node:path'
 import type { Linux } from '#/platform/linux.ts'
 import type { Files } from '#/platform/platform.ts'
-import type { ClusterNetwork } from './cluster-network.ts'
+import type { NodeAddressing } from './cluster-network.ts'
 import { hasBridge, ensureBridge, type NetworkSlot } from './network-slot.ts'
-import {
-  cniConfiguration,
-  planCniResultCleanup,
-  planHostPortCleanup,
-  planHostPortRemoval,
-} from './node-network/cni.ts'
+import { removeCniFiles, type CniFolders } from './cni-files.ts'
+import { planHostPortCleanup, planHostPortRemoval } from './node-network/cni.ts'
 import {
   planForwarding,
   planForwardingRemoval,
@@ -31,14 +25,10 @@ export interface NodeNetworkOptions {
   /** Runs commands in the node's network namespace. */
   readonly linux: Pick<Linux, 'run'>
   readonly files: Files
-  readonly network: ClusterNetwork
-  readonly claim: NetworkSlot
-  readonly folders: {
-    /** CNI configuration folder of the container runtime. */
-    readonly configuration: string
-    /** Folder of the address allocations. */
-    readonly addresses: string
-  }
+  readonly network: NodeAddressing
+  /** The slot whose bridge is the node's link; absent if the node has a link already. */
+  readonly claim?: NetworkSlot
+  readonly folders: CniFolders
 }
 
 export class NodeNetwork {
@@ -54,26 +44,17 @@ export class NodeNetwork {
    */
   async ensure(): Promise<void> {
     const { linux, network, claim } = this.#options
-    if (!(await ensureBridge(linux, claim))) {
-      const wayOut = 'stop it first'
-      throw new Error(`bridge ${network.bridge} is in use by another cluster: ${wayOut}`)
-    }
-    await linux.run(['ip', '-batch', '-'], { stdin: bridgeCommands(network) })
+    if (claim) await this.#ensureBridge(claim)
     await setSwitches(linux, network.podCidrs)
     await linux.run(['nft', '-f', '-'], { stdin: masqueradeTable(network) })
     await this.#changeIptables(planForwarding)
   }
 
-  /** Writes the CNI configuration for the pod CIDRs of the node (`spec.podCIDRs`). */
-  async ensurePodNetwork(podCidrs: readonly string[]): Promise<void> {
-    const { files, network, folders } = this.#options
-    await files.makeFolder(folders.configuration)
-    await files.makeFolder(folders.addresses)
-    const path = join(folders.configuration, configurationName)
-    const content = cniConfiguration({ name: network.bridge, podCidrs, addressFolder: folders.addresses })
-    const before = (await files.stat(path)) && Buffer.from(await files.read(path)).toString()
-    // The runtime reloads its configuration whenever the file changes.
-    if (before !== content) await files.write(path, content)
+  async #ensureBridge(claim: NetworkSlot): Promise<void> {
+    const { linux, network } = this.#options
+    if (!(await ensureBridge(linux, claim)))
+      throw new Error(`bridge ${network.bridge} is in use by another cluster: stop it first`)
+    await linux.run(['ip', '-batch', '-'], { stdin: bridgeCommands(network) })
   }
 
   /** Must be called after all pods are gone. */
@@ -82,22 +63,13 @@ export class NodeNetwork {
     await linux.run(['nft', '-f', '-'], { stdin: deleteMasqueradeTable(network) })
     await this.#changeIptables(planForwardingRemoval)
     for (const program of ['iptables', 'ip6tables']) await this.#removeHostPorts(program)
-    if (await hasBridge(linux, claim)) await linux.run(['ip', 'link', 'delete', 'dev', network.bridge])
-    await files.remove(join(folders.configuration, configurationName))
-    await files.remove(folders.addresses)
-    await this.#removeCniResults()
-  }
-
-  /** CNI deletes the results of pods that are removed normally, but not of killed ones. */
-  async #removeCniResults(): Promise<void> {
-    const { files, network } = this.#options
-    const names = await files.list(resultFolder).catch(() => [])
-    for (const name of planCniResultCleanup(names, network.bridge))
-      await files.remove(join(resultFolder, name))
+    if (claim && (await hasBridge(linux, claim)))
+      await linux.run(['ip', 'link', 'delete', 'dev', network.bridge])
+    await removeCniFiles({ files, name: network.bridge, folders })
   }
 
   async #changeIptables(
-    plan: (rules: readonly string[], network: ClusterNetwork) => readonly (readonly string[])[],
+    plan: (rules: readonly string[], network: NodeAddressing) => readonly (readonly string[])[],
   ): Promise<void> {
     const { linux, network } = this.#options
     const iptables = ['iptables', '-w', '-t', 'filter']
@@ -129,16 +101,11 @@ export class NodeNetwork {
   }
 }
 
-const configurationName = '10-k8ts.conflist'
-
-/** The result cache of libcni, shared by all container runtimes of the machine. */
-const resultFolder = '/var/lib/cni/results'
-
 /**
  * The route to the service CIDRs lets the machine itself reach services, with a source address, even without
  * a default route. No packet is sent along it: all are translated or dropped before.
  */
-function bridgeCommands({ bridge, nodeCidr, nodeAddress, serviceCidrs }: ClusterNetwork): string {
+function bridgeCommands({ bridge, nodeCidr = '/32', nodeAddress, serviceCidrs }: NodeAddressing): string {
   const prefixLength = nodeCidr.slice(nodeCidr.indexOf('/'))
   const ipv4Services = serviceCidrs.filter(cidr => !cidr.includes(':'))
   return [

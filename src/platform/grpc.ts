@@ -63,8 +63,17 @@ export interface GrpcTls {
   readonly ca?: Uint8Array | string
   readonly cert?: Uint8Array | string
   readonly key?: Uint8Array | string
+  /** With these files, connections that are made after they have changed use the new content. */
+  readonly files?: GrpcTlsFiles
   /** Expected name in the server's certificate, if it differs from the host of the target. */
   readonly serverName?: string
+}
+
+/** Paths of the files with `ca`, `cert` and `key`. */
+export interface GrpcTlsFiles {
+  readonly ca: string
+  readonly cert: string
+  readonly key: string
 }
 
 /** gRPC status codes by number, from 0. */

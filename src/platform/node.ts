@@ -31,12 +31,21 @@ export {
   processId,
   processUsage,
   programCommand,
+  programPaths,
+  readInputLine,
   standardInputEnd,
   terminationSignal,
 } from './node/machine.ts'
 export { nodeProfiler } from './node/profiler.ts'
 export { nodeLinux } from './node/linux.ts'
-export { crashExitCode, findSupervisor, reportCrashes, type Supervisor } from './node/supervisor.ts'
+export {
+  crashExitCode,
+  findLauncher,
+  findSupervisor,
+  handOverExitCode,
+  reportCrashes,
+  type Supervisor,
+} from './node/supervisor.ts'
 
 /** Loaded on demand, because the gRPC library is large. */
 export async function loadGrpc(): Promise<GrpcConnect> {

@@ -177,7 +177,7 @@ export interface Process {
   readonly stdout: NodeJS.ReadableStream
   readonly stderr: NodeJS.ReadableStream
   readonly exited: Promise<ProcessExit>
-  kill(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGHUP' | 'SIGINT'): void
+  kill(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGHUP' | 'SIGINT' | 'SIGUSR2'): void
 }
 
 export type ProcessExit = { readonly code: number } | { readonly signal: string }

@@ -1,7 +1,7 @@
 /**
  * The HTTP servers of the service proxy, without TLS as upstream: health on port 10256, which load balancers probe,
- * and metrics on port 10249. Both listen on the node's address, since each cluster on a machine has its own, and so
- * that a Prometheus in a pod reaches the metrics.
+ * and metrics on port 10249. Both listen on the node's address unless configured, since each cluster on a machine has
+ * its own, and so that a Prometheus in a pod reaches the metrics.
  */
 import { PlainHttpServer, type PlainRequest, type PlainResponse } from '#/platform/plain-http.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -10,16 +10,28 @@ import type { ProxyMetrics } from './proxy-metrics.ts'
 
 export interface ProxyServerOptions {
   readonly platform: Pick<Platform, 'clock' | 'network' | 'log'>
-  readonly host: string
+  readonly servers: ProxyServers
   readonly health: ProxyHealth
   readonly metrics: ProxyMetrics
   /** Shown by `/configz`. */
   readonly configuration: Readonly<Record<string, unknown>>
-  /** 10256 and 10249 if absent. */
-  readonly ports?: { readonly health: number; readonly metrics: number }
 }
 
-const usualPorts = { health: 10_256, metrics: 10_249 }
+interface ServedAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Undefined for a server that is off. */
+export interface ProxyServers {
+  readonly health: ServedAddress | undefined
+  readonly metrics: ServedAddress | undefined
+}
+
+/** Both on one address with the ports of Kubernetes. */
+export function proxyServersAt(host: string): ProxyServers {
+  return { health: { host, port: 10_256 }, metrics: { host, port: 10_249 } }
+}
 
 /** Pause after an address could not be bound, as upstream. */
 const retryMs = 5_000
@@ -28,15 +40,15 @@ const plainText = 'text/plain; charset=utf-8'
 
 /** Serves until aborted. A port that is in use is tried again and does not stop the proxy. */
 export async function runProxyServer(options: ProxyServerOptions, signal: AbortSignal): Promise<void> {
-  const { ports = usualPorts, health, metrics } = options
+  const { servers, health, metrics } = options
   const ofHealth = ({ path }: PlainRequest): PlainResponse => {
     if (path === '/healthz') return reported(health.healthz(), metrics.healthz)
     if (path === '/livez') return reported(health.livez(), metrics.livez)
     return notFound
   }
   await Promise.all([
-    serve(options, { port: ports.health, answer: ofHealth }, signal),
-    serve(options, { port: ports.metrics, answer: request => answerMetrics(options, request) }, signal),
+    serve(options, { at: servers.health, answer: ofHealth }, signal),
+    serve(options, { at: servers.metrics, answer: request => answerMetrics(options, request) }, signal),
   ])
 }
 
@@ -68,16 +80,18 @@ function answerMetrics(
   }
 }
 
-interface ServedPort {
-  readonly port: number
+interface ProxyEndpoint {
+  readonly at: ServedAddress | undefined
   readonly answer: (request: PlainRequest) => PlainResponse
 }
 
 async function serve(
-  { platform, host }: ProxyServerOptions,
-  { port, answer }: ServedPort,
+  { platform }: ProxyServerOptions,
+  { at, answer }: ProxyEndpoint,
   signal: AbortSignal,
 ): Promise<void> {
+  if (at === undefined) return
+  const { host, port } = at
   while (!signal.aborted) {
     try {
       await using _ = await PlainHttpServer.start({ platform, host, port, answer })

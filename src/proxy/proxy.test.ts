@@ -5,6 +5,7 @@ import { nodes, services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import type { Linux } from '#/platform/linux.ts'
+import { proxyServersAt } from './proxy-server.ts'
 import { ServiceProxy } from './proxy.ts'
 
 /** A fake machine: records commands, and fails the next `failures` writes. */
@@ -56,7 +57,7 @@ async function start(t: TestContext, machine = new Machine()): Promise<World> {
       serviceCidrs: ['10.96.0.0/16'],
       nodeAddresses: ['10.214.0.1'],
     },
-    serverAddress: host,
+    servers: proxyServersAt(host),
     onRulesLost: () => void lost++,
   })
   const stopping = new AbortController()

@@ -23,7 +23,7 @@ import { ServiceHealthServer } from './service-health-server.ts'
 import { affectsConntrack } from './conntrack-entries.ts'
 import { ProxyHealth } from './proxy-health.ts'
 import { familyLabel, ProxyMetrics } from './proxy-metrics.ts'
-import { runProxyServer } from './proxy-server.ts'
+import { runProxyServer, type ProxyServers } from './proxy-server.ts'
 
 export interface ServiceProxyOptions {
   readonly platform: Platform
@@ -35,12 +35,14 @@ export interface ServiceProxyOptions {
   readonly network: ProxyNetwork
   /** Addresses of health check node ports; the node's addresses when absent. */
   readonly healthAddresses?: readonly string[]
-  /** Address of the servers for health and metrics; none when absent. */
-  readonly serverAddress?: string
+  /** For health and metrics; none when absent. */
+  readonly servers?: ProxyServers
   /** Usage of this process. */
   readonly usage?: () => ProcessUsage
   /** Called when the rules were removed from outside: other network configuration may be gone too. */
   readonly onRulesLost?: () => void
+  /** Of this proxy and its client; new ones when absent. */
+  readonly metrics?: ProxyMetrics
 }
 
 /** Debounce: changes within this time are written in one sync. */
@@ -60,7 +62,7 @@ const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time'
 const triggerTimesMax = 10_000
 
 export class ServiceProxy {
-  readonly metrics = new ProxyMetrics()
+  readonly metrics: ProxyMetrics
   readonly health: ProxyHealth
   readonly #options: ServiceProxyOptions
   readonly #informers: Informers
@@ -80,9 +82,10 @@ export class ServiceProxy {
   #wake = Promise.withResolvers<void>()
 
   constructor(options: ServiceProxyOptions) {
-    const { platform, client, linux, network, nodeName } = options
+    const { platform, client, linux, network, nodeName, metrics = new ProxyMetrics() } = options
     const { families } = network
     this.#options = options
+    this.metrics = metrics
     this.#startedMs = platform.clock.now()
     this.health = new ProxyHealth(platform.clock, families)
     this.metrics.countDropped(families, () => this.#ports())
@@ -158,8 +161,8 @@ export class ServiceProxy {
   }
 
   async #serve(signal: AbortSignal): Promise<void> {
-    const { platform, serverAddress: host, network, nodeName } = this.#options
-    if (host === undefined) return
+    const { platform, servers, network, nodeName } = this.#options
+    if (servers === undefined) return
     const configuration = {
       kind: 'KubeProxyConfiguration',
       apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
@@ -169,7 +172,7 @@ export class ServiceProxy {
       nodePortAddresses: network.nodePortAddresses ?? [],
     }
     await runProxyServer(
-      { platform, host, health: this.health, metrics: this.metrics, configuration },
+      { platform, servers, health: this.health, metrics: this.metrics, configuration },
       signal,
     )
   }

@@ -32,6 +32,10 @@ export interface SchedulerConfiguration extends AsyncDisposable {
   readonly leaderElection: LeaderElectionSettings | undefined
   /** Path of the kubeconfig; empty if not configured. */
   readonly kubeconfig: string
+  /** Limits of requests to the API server; absent if not configured. */
+  readonly requestLimits?: { readonly perSecond: number; readonly burst: number }
+  /** A standby of the leader election leaves its caches empty. */
+  readonly delayCacheUntilActive: boolean
 }
 
 export interface LeaderElectionSettings {
@@ -108,8 +112,16 @@ async function configurationOf(
     backoffMs: { first: first * 1_000, max: max * 1_000 },
     leaderElection: leaderElectionOf(file),
     kubeconfig: file.clientConnection?.kubeconfig ?? '',
+    delayCacheUntilActive: file.delayCacheUntilActive ?? false,
+    ...requestLimitsOf(file),
     [Symbol.asyncDispose]: () => extenders[Symbol.asyncDispose](),
   }
+}
+
+/** As in Kubernetes, a negative rate is no limit, and the burst is 100 if not configured. */
+function requestLimitsOf({ clientConnection = {} }: ConfigurationFile): Partial<SchedulerConfiguration> {
+  const { qps = 0, burst = 0 } = clientConnection
+  return qps > 0 ? { requestLimits: { perSecond: qps, burst: burst || 100 } } : {}
 }
 
 function leaderElectionOf({ leaderElection = {} }: ConfigurationFile): LeaderElectionSettings | undefined {

@@ -3,6 +3,7 @@
  * the best node in a snapshot, assumes the pod there and continues with the next pod, while the binding cycle
  * runs asynchronously. A pod with a failed binding is requeued.
  */
+import { abortable } from '#/base/abort.ts'
 import { MetricsRegistry } from '#/base/metrics.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -181,13 +182,15 @@ export class Scheduler {
     return this.#decisions.get(key)
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  /** Before `elected` resolves, only the caches are filled, so that a standby takes over at once. */
+  async run(signal: AbortSignal, elected?: Promise<void>): Promise<void> {
     const running = [
       this.informers.run(signal),
       ...[...this.#recorders.values()].map(recorder => recorder.run(signal)),
     ]
     try {
       await this.informers.waitForSync(signal)
+      if (elected) await abortable(elected, signal)
     } catch {
       return void (await Promise.all(running))
     }

@@ -9,7 +9,7 @@ import type { Platform, Timer } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import { Alarms } from './alarms.ts'
 import { describeDamage, StoreDamagedError, type Damage } from './embedded/damage.ts'
-import { migrateFormat1 } from './embedded/format-1.ts'
+import { assertCurrentFormat } from './embedded/log-view.ts'
 import { markPaths } from './embedded/mark.ts'
 import { readLog } from './embedded/read-log.ts'
 import { SegmentJournal } from './embedded/segment-journal.ts'
@@ -65,7 +65,7 @@ export class EmbeddedStore extends LocalStore {
   }
 
   /**
-   * Rejects when another process has the folder open, when it was written by a later version, and with
+   * Rejects when another process has the folder open, when its format is an older or a later one, and with
    * StoreDamagedError when it is not what was acknowledged.
    */
   static async open(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
@@ -86,7 +86,7 @@ export class EmbeddedStore extends LocalStore {
     const { files, clock, log, random } = platform
     const { segmentBytesMax = defaultSegmentBytesMax } = options
     const marks = markPaths(options)
-    await migrateFormat1({ platform, folder, marks, segmentBytesMax })
+    await assertCurrentFormat(files, folder)
     const content = await readLog({ files, folder, marks })
     if (content.damages.length > 0) throw new StoreDamagedError(folder, content.damages)
     const history = new History(content.compacted)

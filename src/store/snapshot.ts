@@ -14,6 +14,7 @@ import { SnapshotFile, writeSnapshotFile } from './embedded/snapshot-file.ts'
 
 export { describeDamage, SnapshotDamagedError } from './embedded/damage.ts'
 export type { StorePlace } from './embedded/mark.ts'
+export { timeName } from './embedded/replace-store.ts'
 
 export interface SavedSnapshot extends ContentHash {
   readonly revision: number

@@ -217,7 +217,7 @@ class Cuts {
 }
 
 /** All ports are bound before the first is released, so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer())
   const listen = (server: Server) => new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   await Promise.all(servers.map(listen))

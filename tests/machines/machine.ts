@@ -6,15 +6,14 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { enterCgroup, mountCgroups, removeCgroups } from './control-groups.ts'
 
 const run = promisify(execFile)
 
 export const home = '/root'
-
-const cgroupRoot = '/sys/fs/cgroup'
 
 /** Additional certificate authorities trusted by the host: a registry proxy may need them. */
 const certificates = '/usr/local/share/registry-certificates.crt'
@@ -129,7 +128,7 @@ export class Machine implements AsyncDisposable {
     if (this.#init.exitCode === null && this.#init.signalCode === null) await once(this.#init, 'exit')
     await run('nft', ['delete', 'table', 'ip', this.name]).catch(() => undefined)
     await run('ip', ['link', 'delete', this.name]).catch(() => undefined)
-    for (const folder of await cgroupFolders(this.name)) await removeCgroup(folder)
+    await removeCgroups(this.name)
     await rm(this.root, { recursive: true, force: true, maxRetries: 10 })
   }
 
@@ -154,23 +153,6 @@ export class Machine implements AsyncDisposable {
   }
 }
 
-/**
- * Moves the shell into the cgroup `$1` of every hierarchy, then runs the rest. Commands run in a child of the machine's
- * cgroup: cgroup v2 enables controllers only for children of a cgroup without processes.
- */
-const enterCgroup = `
-name=$1 && shift
-for folder in ${cgroupRoot} ${cgroupRoot}/*; do
-  [ -e $folder/cgroup.procs ] || continue
-  own=$folder/$name
-  mkdir -p $own
-  for file in cpuset.cpus cpuset.mems; do
-    [ -e $own/$file ] && [ -z "$(cat $own/$file)" ] && cat $folder/$file >$own/$file
-  done
-  echo $$ >$own/cgroup.procs
-done
-exec "$@"`
-
 function unshare(root: string): readonly string[] {
   const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup']
   const flags = [...namespaces, '--propagation', 'private', '--fork', '--kill-child']
@@ -185,19 +167,7 @@ mount --bind $root $root
 cd $root
 mount -t proc proc proc
 mount -t sysfs sysfs sys
-controllers=$(sed -n 's|^[^ ]* /sys/fs/cgroup/\\([^ ]*\\) cgroup \\([^ ]*\\) .*|\\1 \\2|p' /proc/mounts)
-if [ -n "$controllers" ]; then
-  mount -t tmpfs -o mode=755 tmpfs sys/fs/cgroup
-  echo "$controllers" | while read -r name options; do
-    mkdir -p sys/fs/cgroup/$name
-    options=$(echo $options | sed 's/,relatime//; s/rw,//; s/nosuid,nodev,noexec,//')
-    mount -t cgroup -o $options cgroup sys/fs/cgroup/$name
-  done
-else
-  mount -t cgroup2 cgroup2 sys/fs/cgroup
-  mkdir sys/fs/cgroup/commands
-  echo $$ >sys/fs/cgroup/commands/cgroup.procs
-fi
+${mountCgroups}
 mount --rbind /dev dev
 mount -t tmpfs -o mode=755 tmpfs run
 hostname -F etc/hostname 2>/dev/null || cat etc/hostname >proc/sys/kernel/hostname
@@ -256,15 +226,4 @@ async function routeMtu(): Promise<number> {
   const { stdout: routes } = await run('ip', ['-j', 'route', 'show', 'default'])
   const [route] = JSON.parse(routes) as readonly { readonly dev: string }[]
   return links.find(({ ifname }) => ifname === route?.dev)?.mtu ?? 1_500
-}
-
-async function cgroupFolders(name: string): Promise<readonly string[]> {
-  const folders = ['', ...(await readdir(cgroupRoot))].map(controller => join(cgroupRoot, controller, name))
-  return folders.filter(folder => existsSync(folder))
-}
-
-async function removeCgroup(folder: string): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true })
-  for (const entry of entries) if (entry.isDirectory()) await removeCgroup(join(folder, entry.name))
-  await rmdir(folder)
 }

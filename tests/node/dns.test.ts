@@ -12,7 +12,13 @@ import type { Endpoint } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { ClusterDns, type ClusterDnsOptions } from '#/dns/dns.ts'
 import { emptyResponse, parseDnsMessage, serializeDnsMessage, type DnsMessage } from '#/dns/dns-message.ts'
-import { dnsServiceAccount, ensureDnsRbac, ensureDnsService } from '#/dns/ensure-dns.ts'
+import {
+  applyDnsSlice,
+  dnsServiceAccount,
+  dnsSliceOf,
+  ensureDnsRbac,
+  ensureDnsService,
+} from '#/dns/ensure-dns.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { startTestApiServer, type TestApiServer } from './test-api-server.ts'
 import { startTestNameServer } from './test-name-server.ts'
@@ -383,18 +389,20 @@ test('listening on an address in use fails and names the address', async t => {
 
 test('the kube-dns service is created once, follows its address, and a foreign one is left unchanged', async t => {
   const { client } = await startTestApiServer(t)
-  const options = { clusterIp: '10.96.0.10', address: '10.214.0.1', port: 53, nodeName: 'n1' }
   const at = { namespace: 'kube-system', name: 'kube-dns' }
-  for (let times = 0; times < 2; times++) {
-    assert.equal(await ensureDnsService(client, options), 'ours')
+  const publish = async (address: string, port: number): Promise<void> => {
+    const service = await ensureDnsService(client, '10.96.0.10')
+    assert(service)
+    await applyDnsSlice(client, dnsSliceOf(service, { name: at.name, address, port, nodeName: 'n1' }))
     await ensureDnsRbac(client)
   }
+  for (let times = 0; times < 2; times++) await publish('10.214.0.1', 53)
   const service = await client.get(services, at)
   assert.deepEqual(
     [service.spec?.clusterIP, service.metadata.labels?.['k8s-app']],
     ['10.96.0.10', 'kube-dns'],
   )
-  await ensureDnsService(client, { ...options, address: '10.214.0.7', port: 1053 })
+  await publish('10.214.0.7', 1053)
   const { endpoints, ports } = await client.get(endpointSlices, at)
   assert.deepEqual(
     endpoints?.map(({ addresses }) => addresses),
@@ -408,11 +416,8 @@ test('the kube-dns service is created once, follows its address, and a foreign o
       ['metrics', 9153, 'TCP'],
     ],
   )
-  await assert.rejects(
-    ensureDnsService(client, { ...options, clusterIp: '10.96.0.11' }),
-    /has cluster IP 10.96.0.10/,
-  )
+  await assert.rejects(ensureDnsService(client, '10.96.0.11'), /has cluster IP 10.96.0.10/)
   await client.update(services, { ...service, spec: { ...service.spec, selector: { app: 'mine' } } })
-  assert.equal(await ensureDnsService(client, { ...options, address: '10.214.0.8' }), 'elsewhere')
+  assert.equal(await ensureDnsService(client, '10.96.0.10'), undefined)
   assert(await client.find(serviceAccounts, { namespace: 'kube-system', name: dnsServiceAccount }))
 })

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { CriError } from '#/cri/cri.ts'
+import { ImageFolder } from '#/cri/image-folder.ts'
 import { ensurePauseImage, loadImage } from '#/cri/load-image.ts'
 import { ociArchive } from '#/cri/oci-archive.ts'
 import { tar, type TarEntry } from '#/cri/tar.ts'
 import { pauseImage } from '#/cri/private-containerd.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import { waitUntil } from '../wait-until.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { busyboxImage, busyboxReference, testImage } from './test-images.ts'
 import { registryUser, TestRegistry } from './test-registry.ts'
@@ -71,6 +73,41 @@ describe('images in containerd', { skip: containersMissing }, () => {
     })
     const names = (images: Awaited<typeof before>) => images.flatMap(({ tags }) => tags).sort()
     assert.deepEqual(names(await node.runtime.listImages()), names(before))
+  })
+
+  test('archives of a folder are imported when they are complete, and pinned while they are there', async () => {
+    const folder = join(node.folder, 'images')
+    const images = new ImageFolder({ ...node.loader, folder })
+    const references = ['example.com/air:1', 'example.com/air:2', 'example.com/air:3']
+    const archives = await Promise.all(references.map(reference => testImage({ reference })))
+    const pinned = async (): Promise<readonly string[]> => {
+      const { socketPath } = node.loader
+      const ctr = ['ctr', '--address', socketPath, '--namespace', 'k8s.io', 'images', 'ls', '-q']
+      const labelled = await node.linux.run([...ctr, 'labels."io.cri-containerd.pinned"==pinned'])
+      return labelled.split('\n').filter(name => name.startsWith('example.com/air'))
+    }
+    await mkdir(folder)
+    await writeFile(join(folder, 'one.tar'), archives[0]!)
+    await writeFile(join(folder, 'two.tgz'), gzipSync(archives[1]!))
+    await writeFile(join(folder, 'damaged.tar'), 'garbage')
+    await writeFile(join(folder, 'notes.txt'), 'no image')
+    assert.deepEqual(await images.import(), references.slice(0, 2))
+    assert.deepEqual(await pinned(), references.slice(0, 2))
+    const stopping = new AbortController()
+    const running = images.run(stopping.signal)
+    const untilPinned = (expected: readonly string[]) =>
+      waitUntil(async () => (await pinned()).join() === expected.join())
+    await rm(join(folder, 'damaged.tar'))
+    await rm(join(folder, 'two.tgz'))
+    await untilPinned([references[0]!])
+    const archive = archives[2]!
+    await writeFile(join(folder, 'three.tar'), archive.subarray(0, 4_000))
+    await appendFile(join(folder, 'three.tar'), archive.subarray(4_000))
+    await untilPinned([references[0]!, references[2]!])
+    stopping.abort()
+    await running
+    // The removed archive leaves the image: pods may use it.
+    assert.ok(await node.runtime.imageStatus(references[1]!))
   })
 
   test('the pause image is created once and pinned', async () => {

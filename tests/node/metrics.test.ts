@@ -157,6 +157,7 @@ describe('metrics of a node', { skip }, async () => {
     assert.ok(value('kubelet_node_startup_post_registration_duration_seconds') >= 0)
     assert.ok(value('kubelet_http_requests_total', { path: 'metrics/cadvisor', long_running: 'false' }) > 0)
     assert.ok(value('process_resident_memory_bytes') > 1e7)
+    assert.ok(value('rest_client_requests_total', { code: '200', method: 'PATCH' }) > 0, 'node status')
     const probes = await scrape('/metrics/probes')
     assert.ok(probes.some(({ name, labels }) => name === 'prober_probe_total' && labels['pod'] === 'busy'))
     const resources = await scrape('/metrics/resource')
@@ -175,6 +176,8 @@ describe('metrics of a node', { skip }, async () => {
     const programmed = 'kubeproxy_network_programming_duration_seconds_count'
     assert.ok(proxy.some(({ name, value }) => name === programmed && value > 0))
     assert.ok(proxy.some(({ name }) => name === 'kubeproxy_sync_proxy_rules_last_timestamp_seconds'))
+    const requested = 'rest_client_requests_total'
+    assert.ok(proxy.some(({ name, labels }) => name === requested && labels['method'] === 'GET'))
     const answered = (await kubectl('exec', 'busy', '--', 'nslookup', 'web.default.svc.cluster.local')).trim()
     assert.match(answered, /web\.default\.svc\.cluster\.local/)
     const dns = parse(await fetchFrom(9_153, '/metrics'))

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { planClusterNetwork, type ClusterNetwork } from '#/network/cluster-network.ts'
+import { ensureCniConfiguration } from '#/network/cni-files.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
 import { claimNetworkSlot } from '#/network/network-slot.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import { connectPod } from './connect-pod.ts'
 import { TestNetwork, type TestNamespace } from './test-network.ts'
 
 const { files } = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -15,6 +17,7 @@ interface TestNodeNetwork {
   readonly network: ClusterNetwork
   readonly nodeNetwork: NodeNetwork
   readonly folder: string
+  readonly connectPods: (podCidrs: readonly string[]) => Promise<void>
 }
 
 async function nodeNetworkOf(t: TestContext, { linux }: TestNamespace): Promise<TestNodeNetwork> {
@@ -22,38 +25,14 @@ async function nodeNetworkOf(t: TestContext, { linux }: TestNamespace): Promise<
   const claim = await claimNetworkSlot({ linux, files, folder })
   const network = planClusterNetwork(claim.slot)
   const folders = { configuration: join(folder, 'cni.d'), addresses: join(folder, 'addresses') }
-  return { network, folder, nodeNetwork: new NodeNetwork({ linux, files, network, claim, folders }) }
-}
-
-/** Calls the CNI plugins of the configuration in order, as a container runtime does. */
-async function connectPod(
-  command: 'ADD' | 'DEL',
-  node: TestNamespace,
-  {
-    pod,
+  const connectPods = (podCidrs: readonly string[]): Promise<void> =>
+    ensureCniConfiguration({ files, name: network.bridge, folders }, { podCidrs })
+  return {
+    network,
     folder,
-    hostPort,
-  }: { readonly pod: TestNamespace; readonly folder: string; readonly hostPort: number },
-): Promise<string> {
-  const text = await readFile(join(folder, 'cni.d', '10-k8ts.conflist'), 'utf8')
-  const { plugins, ...common } = JSON.parse(text) as {
-    readonly plugins: readonly { readonly type: string }[]
+    nodeNetwork: new NodeNetwork({ linux, files, network, claim, folders }),
+    connectPods,
   }
-  const portMappings = [{ hostPort, containerPort: 8080, protocol: 'tcp' }]
-  let prevResult: { readonly ips?: readonly { readonly address: string }[] } | undefined
-  for (const plugin of command === 'ADD' ? plugins : plugins.toReversed()) {
-    const stdin = JSON.stringify({ ...common, ...plugin, runtimeConfig: { portMappings }, prevResult })
-    const environment = [
-      `CNI_COMMAND=${command}`,
-      `CNI_CONTAINERID=${pod.name}`,
-      `CNI_NETNS=/var/run/netns/${pod.name}`,
-      'CNI_IFNAME=eth0',
-      'CNI_PATH=/usr/lib/cni',
-    ]
-    const output = await node.linux.run(['env', ...environment, `/usr/lib/cni/${plugin.type}`], { stdin })
-    if (command === 'ADD') prevResult = JSON.parse(output) as typeof prevResult
-  }
-  return prevResult?.ips?.[0]?.address.split('/')[0] ?? ''
 }
 
 /** Everything that a node's network could leave behind. */
@@ -78,13 +57,13 @@ test('pods reach each other, external hosts and host ports, and removing the net
   const stranger = await net.addStranger()
   await stranger.agent.serve('stranger', 'tcp', 80)
   const before = await stateOf(node)
-  const { nodeNetwork, network, folder } = await nodeNetworkOf(t, node)
+  const { nodeNetwork, network, folder, connectPods } = await nodeNetworkOf(t, node)
   await nodeNetwork.ensure()
-  await nodeNetwork.ensurePodNetwork(['10.244.0.0/24'])
+  await connectPods(['10.244.0.0/24'])
   const [a, b] = [await net.addNamespace('a'), await net.addNamespace('b')]
   const addresses = new Map<TestNamespace, string>()
   for (const [index, pod] of [a, b].entries()) {
-    const address = await connectPod('ADD', node, { pod, folder, hostPort: 31080 + index })
+    const [address = ''] = await connectPod('ADD', node, { pod, folder, hostPort: 31080 + index })
     assert.match(address, /^10\.244\.0\.\d+$/)
     addresses.set(pod, address)
     await pod.agent.serve(pod === a ? 'a' : 'b', 'tcp', 8080)
@@ -127,9 +106,9 @@ test('pod traffic is accepted despite a FORWARD policy of DROP', async t => {
     await node.linux.run(['iptables', ...rule.split(' ')])
   }
   const before = await node.linux.run(['iptables', '-S'])
-  const { nodeNetwork, folder } = await nodeNetworkOf(t, node)
+  const { nodeNetwork, folder, connectPods } = await nodeNetworkOf(t, node)
   await nodeNetwork.ensure()
-  await nodeNetwork.ensurePodNetwork(['10.244.0.0/24'])
+  await connectPods(['10.244.0.0/24'])
   const pod = await net.addNamespace('pod')
   await connectPod('ADD', node, { pod, folder, hostPort: 31080 })
   assert.equal(await pod.agent.ask('tcp', '198.51.100.2:80'), 'stranger 198.51.100.1')

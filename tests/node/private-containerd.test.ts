@@ -7,7 +7,11 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { CriError } from '#/cri/cri.ts'
 import { ensurePauseImage } from '#/cri/load-image.ts'
-import { PrivateContainerd, type PrivateContainerdOptions } from '#/cri/private-containerd.ts'
+import {
+  killOrphanedContainerd,
+  PrivateContainerd,
+  type PrivateContainerdOptions,
+} from '#/cri/private-containerd.ts'
 import { connectHttp, loadGrpc, nodeLinux, nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { cniBinFolder, containersMissing, processesWith } from './test-containerd.ts'
@@ -60,6 +64,31 @@ test('a new containerd on the same directory has the images of the previous one'
     const loader = { platform, linux, connectGrpc, socketPath: containerd.socketPath, runtime }
     assert.equal(await ensurePauseImage(loader), expected)
   }
+})
+
+test('a lasting containerd goes on until its configuration changes', { skip }, async t => {
+  const options = { ...(await optionsFor(t)), platform: quiet, isLasting: true }
+  t.after(() => killOrphanedContainerd(quiet, linux, options.folder))
+  const start = async (cni = options.cni): Promise<number | undefined> => {
+    await using containerd = await PrivateContainerd.start({ ...options, cni })
+    return containerd.pid
+  }
+  const first = await start()
+  assert.equal(await start(), first)
+  const changed = await start({ ...options.cni, configFolder: `${options.cni.configFolder}-2` })
+  assert.notEqual(changed, first)
+  {
+    await using containerd = await PrivateContainerd.start({ ...options })
+    const { pid } = containerd
+    process.kill(pid!, 'SIGKILL')
+    await waitUntil(() => containerd.pid !== pid)
+    await using runtime = containerd.connect()
+    await answers(() => runtime.version())
+  }
+  const { mode } = await stat(join(options.folder, 'containerd.log'))
+  assert.equal(mode & 0o777, 0o600)
+  await killOrphanedContainerd(quiet, linux, options.folder)
+  assert.deepEqual(await processesWith(options.folder), [])
 })
 
 test('an orphaned containerd is killed', { skip }, async t => {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { promisify } from 'node:util'
+import { installPackage, linkModule, packTree, runProgram } from '../../tools/upgrade/package.ts'
 import { codeBlocks } from './code-blocks.ts'
 
 /**
@@ -17,6 +16,7 @@ const folder = await mkdtemp(join(tmpdir(), 'k8ts-package-'))
 after(() => rm(folder, { recursive: true }))
 const project = join(folder, 'project')
 const installed = join(project, 'node_modules/k8ts')
+const nodeModules = join(root, 'node_modules')
 const pages = ['docs/testing.md', 'docs/operators.md', 'docs/custom-resource-types.md']
 const texts = await Promise.all(pages.map(page => readFile(join(root, page), 'utf8')))
 const examples = codeBlocks(texts.join('\n'))
@@ -97,30 +97,19 @@ test('the program of the package runs', async () => {
 interface Manifest {
   readonly scripts: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, unknown>>
-  readonly dependencies: Readonly<Record<string, string>>
 }
 
 /** Returns the paths in the package. */
 async function pack(): Promise<readonly string[]> {
   await mkdir(project)
-  await run('node', ['tools/build-package.ts'], root)
-  const output = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root)
-  const [{ filename, files } = { filename: '', files: [] }] = Object.values(JSON.parse(output)) as {
-    readonly filename: string
-    readonly files: readonly { readonly path: string }[]
-  }[]
-  await mkdir(installed, { recursive: true })
-  await run('tar', ['-xzf', join(folder, filename), '--strip-components=1', '-C', installed])
-  return files.map(({ path }) => path)
+  const { archive, files } = await packTree(root, folder)
+  await installPackage({ archive, project, nodeModules })
+  return files
 }
 
 async function install(): Promise<void> {
-  const others = ['@kubernetes/client-node', '@types/node']
-  for (const name of [...Object.keys(manifest.dependencies), ...others]) {
-    const link = join(project, 'node_modules', name)
-    await mkdir(dirname(link), { recursive: true })
-    await symlink(join(root, 'node_modules', name), link)
-  }
+  for (const name of ['@kubernetes/client-node', '@types/node'])
+    await linkModule({ project, nodeModules, name })
   await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'project', type: 'module' }))
   for (const [name, code] of examples) await writeFile(join(project, name), code)
   assert.ok((await readdir(project)).length > examples.size)
@@ -145,16 +134,6 @@ async function checkTypes(
   await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'])
 }
 
-/** Runs a program and returns its output; a failure includes all of it. */
-async function run(program: string, parameters: readonly string[], cwd = project): Promise<string> {
-  const { NODE_TEST_CONTEXT: _context, ...environment } = process.env
-  const path = `${dirname(process.execPath)}:${environment['PATH']}`
-  try {
-    const env = { ...environment, PATH: path }
-    const { stdout } = await promisify(execFile)(program, parameters, { cwd, env, maxBuffer: 2 ** 26 })
-    return stdout
-  } catch (error) {
-    const { stdout, stderr } = error as { readonly stdout?: string; readonly stderr?: string }
-    assert.fail(`${program} ${parameters.join(' ')} failed\n${stdout}\n${stderr}`)
-  }
+function run(program: string, parameters: readonly string[]): Promise<string> {
+  return runProgram(program, parameters, project)
 }

@@ -7,6 +7,7 @@ import { nodePlatform } from '#/platform/node.ts'
 import type { FileStep, FileWriter, Platform } from '#/platform/platform.ts'
 import { Compactor } from '#/store/compactor.ts'
 import { EmbeddedStore } from '#/store/embedded.ts'
+import { migrateToFormat2 } from '#/store/store-format.ts'
 import type { Entry, Store } from '#/store/store.ts'
 import { storeConformance } from '#/store/store.conformance.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
@@ -91,12 +92,14 @@ test('opening a store in use, or a file that is no store, fails', async t => {
   )
   await first[Symbol.asyncDispose]()
   await platform.files.write(join(folder, 'store.db'), 'this is no database at all'.repeat(100))
-  await assert.rejects(EmbeddedStore.open({ platform, folder }), /cannot open the store .*not a database/u)
+  await assert.rejects(migrateToFormat2(platform, { folder }), /cannot open the store .*not a database/u)
 })
 
 test('a store of format 1, an SQLite database, is migrated with its history', async t => {
   const folder = await temporaryFolder(t)
   await cp(join(import.meta.dirname, 'testdata', 'format-1.db'), join(folder, 'store.db'))
+  await assert.rejects(EmbeddedStore.open({ platform, folder }), /has an older format/u)
+  await migrateToFormat2(platform, { folder })
   {
     await using store = await EmbeddedStore.open({ platform, folder })
     assert.deepEqual([await store.revision(), await store.compactedRevision()], [8, 3])

@@ -18,6 +18,8 @@ export interface Running extends AdminClient {
 
 export interface AdminClient {
   readonly url: URL
+  /** PEM. */
+  readonly certificate: { readonly cert: string; readonly key: string }
   readonly open: (path: string, options?: RequestOptions, body?: string) => Promise<IncomingMessage>
   readonly ask: (path: string, options?: RequestOptions, body?: string) => Promise<Answered>
   /** Authenticates with these headers and without a certificate; a body is posted as JSON. */
@@ -81,7 +83,7 @@ export async function adminClient(folder: string): Promise<AdminClient> {
     const options = { ...nobody, method: 'POST', headers: { ...json, ...headers } }
     return ask(path, options, JSON.stringify(body))
   }
-  return { url, open, ask, askAs }
+  return { url, certificate, open, ask, askAs }
 }
 
 const json = { 'content-type': 'application/json' }

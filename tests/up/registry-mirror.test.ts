@@ -25,7 +25,7 @@ test('an invalid registry mirror, or one without containers, is rejected in one 
   )
   const mirror = '--registry-mirror _default=http://a.example'
   const complaint = '--registry-mirror requires a node with containers'
-  for (const without of ['--no-node', '--simulated-nodes 1', '--nodes 2', '--runtime simulated']) {
+  for (const without of ['--no-node', '--simulated-nodes 1', '--nodes 2 --runtime simulated']) {
     check(`${mirror} ${without}`, complaint)
   }
 })

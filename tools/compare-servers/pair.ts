@@ -2,6 +2,7 @@
 import { decodeBody, type Answer } from './answers/answer.ts'
 import { compareAnswers, type NormalAnswer } from './answers/compare-answers.ts'
 import type { ClassifiedDifference } from './answers/difference-class.ts'
+import { knownDifferenceOf } from './known-differences.ts'
 import { normalizeBody, normalizeHeaders, warningsOf } from './answers/normalize.ts'
 import {
   emptyMemory,
@@ -20,7 +21,10 @@ export interface Comparison {
   readonly sent: SentRequest
   readonly ours: NormalAnswer
   readonly theirs: NormalAnswer
+  /** Without the deliberate ones. */
   readonly differences: readonly ClassifiedDifference[]
+  /** Ids of the deliberate differences. */
+  readonly known: readonly string[]
 }
 
 interface Exchange {
@@ -51,7 +55,13 @@ export class ServerPair implements AsyncDisposable {
       )
       memories = [mine!.memory, others!.memory]
       const [ours, theirs] = [mine!.answer, others!.answer]
-      yield { request, sent: mine!.sent, ours, theirs, differences: compareAnswers(ours, theirs) }
+      const { sent } = mine!
+      const context = { path: sent.path, method: sent.method, body: ours.body }
+      const all = compareAnswers(ours, theirs)
+      const ids = all.map(difference => knownDifferenceOf(difference, context))
+      const differences = all.filter((_, index) => ids[index] === undefined)
+      const known = [...new Set(ids.filter(id => id !== undefined))]
+      yield { request, sent, ours, theirs, differences, known }
     }
   }
 

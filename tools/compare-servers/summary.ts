@@ -5,6 +5,8 @@ import type { Comparison } from './pair.ts'
 interface Row {
   sent: number
   identical: number
+  /** Answers that differ deliberately, and in nothing else. */
+  deliberate: number
   readonly classes: Map<DifferenceClass, number>
 }
 
@@ -12,13 +14,14 @@ export class Summary {
   readonly #total: Row = emptyRow()
   readonly #rows = new Map<string, Row>()
 
-  add({ request, differences }: Comparison): void {
+  add({ request, differences, known }: Comparison): void {
     let row = this.#rows.get(request.resource)
     if (row === undefined) this.#rows.set(request.resource, (row = emptyRow()))
     const classes = classesOf(differences)
     for (const each of [row, this.#total]) {
       each.sent += 1
-      if (classes.length === 0) each.identical += 1
+      if (classes.length === 0 && known.length > 0) each.deliberate += 1
+      else if (classes.length === 0) each.identical += 1
       for (const kind of classes) each.classes.set(kind, (each.classes.get(kind) ?? 0) + 1)
     }
   }
@@ -29,13 +32,20 @@ export class Summary {
 
   /** Requests whose answers differ in more than free text and the objects of the cluster. */
   get differing(): number {
-    const { sent, identical, classes } = this.#total
-    return sent - identical - (classes.get('text') ?? 0) - (classes.get('objects') ?? 0)
+    const { sent, identical, deliberate, classes } = this.#total
+    return sent - identical - deliberate - (classes.get('text') ?? 0) - (classes.get('objects') ?? 0)
   }
 
   /** The totals, and one line for each resource with differences. */
   format(): string {
-    const heads = ['resource', 'sent', 'identical', 'text only', ...differenceClasses.filter(isCounted)]
+    const heads = [
+      'resource',
+      'sent',
+      'identical',
+      'deliberate',
+      'text only',
+      ...differenceClasses.filter(isCounted),
+    ]
     const rows = [...this.#rows]
       .filter(([, row]) => row.identical < row.sent)
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -43,6 +53,7 @@ export class Summary {
       name,
       row.sent,
       row.identical,
+      row.deliberate,
       row.classes.get('text') ?? 0,
       ...differenceClasses.filter(isCounted).map(kind => row.classes.get(kind) ?? 0),
     ])
@@ -55,7 +66,7 @@ function isCounted(kind: DifferenceClass): boolean {
 }
 
 function emptyRow(): Row {
-  return { sent: 0, identical: 0, classes: new Map() }
+  return { sent: 0, identical: 0, deliberate: 0, classes: new Map() }
 }
 
 /** Text and objects count only where nothing else differs. */

@@ -1,12 +1,20 @@
 /** docs/conformance.md, from the results of a run. */
 import { knownCauses } from './known-causes.ts'
 import { figuresBySig } from './result-table.ts'
-import { isFailure, type Results, type TestResult } from './results.ts'
+import type { MergedResults } from './merge-runs.ts'
+import { isFailure, type TestResult } from './results.ts'
 
 /** Seconds by the name of a test. */
 export type ReferenceSeconds = Readonly<Record<string, number>>
 
-export function docsPage(results: Results, reference?: ReferenceSeconds): string {
+export interface FurtherResults {
+  /** Of tests outside conformance. */
+  readonly beyond?: readonly MergedResults[]
+  /** Of upstream Kubernetes. */
+  readonly reference?: ReferenceSeconds
+}
+
+export function docsPage(results: MergedResults, { beyond = [], reference }: FurtherResults = {}): string {
   const { tests } = results
   const passed = tests.filter(({ state }) => state === 'passed').length
   const parts = [
@@ -17,13 +25,35 @@ export function docsPage(results: Results, reference?: ReferenceSeconds): string
     '## By special interest group\n',
     sigTable(tests),
     '## Failing tests\n',
-    failureTable(tests),
+    failureTable(results),
     ...(reference === undefined ? [] : ['## Time\n', timeSection(tests, reference)]),
+    ...(beyond.length === 0 ? [] : ['## Outside conformance\n', ...beyond.flatMap(beyondParts)]),
     '## Run it\n',
     runSection,
   ]
   return parts.join('\n')
 }
+
+function beyondParts(run: MergedResults): string[] {
+  const { tests } = run
+  const skipped = tests
+    .filter(({ state }) => state === 'skipped')
+    .toSorted((left, right) => (left.name < right.name ? -1 : 1))
+  const passed = tests.filter(({ state }) => state === 'passed')
+  const sigs = [...new Set(tests.map(({ sig }) => sig))].sort().join(', ')
+  const ranCount = tests.length - skipped.length
+  const reasons = skipped.map(({ name, message = '' }) => [name, summaryOf(message).slice(0, reasonLength)])
+  return [
+    `### ${sigs}\n`,
+    `${passed.length} of ${ranCount} tests pass; ${skipped.length} more skip themselves.\n`,
+    runTable(run),
+    sigTable(tests),
+    ...(passed.length === ranCount ? [] : [failureTable(run)]),
+    ...(skipped.length === 0 ? [] : [table([['test', 'skipped because'], ...reasons])]),
+  ]
+}
+
+const reasonLength = 120
 
 const runSection = `As root on Linux, with the packages that \`tools/setup\` installs, an \`e2e.test\` binary
 of the wanted Kubernetes release, \`kubectl\` and \`ginkgo\` beside it or on the PATH, and a folder with an
@@ -31,7 +61,9 @@ archive (OCI layout or \`docker save\`) of each image that the tests use:
 
 \`\`\`
 npm run conformance -- --suite e2e.test --images images
+npm run conformance -- --suite e2e.test --images images --nodes 2
 npm run conformance -- --suite e2e.test --images images --focus 'sig-storage.*ConfigMap'
+npm run conformance -- --suite e2e.test --images images --labels 'sig-apps && !Conformance && Feature: isEmpty'
 npm run conformance -- --write-docs conformance-report/results.json
 \`\`\`
 
@@ -39,25 +71,34 @@ The cluster is fresh and is removed afterwards. \`conformance-report\` then has 
 \`junit.xml\` and the logs. \`npm run conformance -- --help\` has the rest.
 `
 
-function runTable(results: Results): string {
-  const { suite, k8ts, machine, containerd, nodes, processes, focus, started, seconds } = results
-  const commit = k8ts.commit === undefined ? '' : `, commit ${k8ts.commit.slice(0, 12)}`
+function runTable(results: MergedResults): string {
+  const { suite, k8ts, machine, containerd, nodes, processes, labels, focus, started, seconds } = results
   const memory = `${(machine.memoryBytes / 2 ** 30).toFixed(0)} GiB`
   return table([
     ['run', ''],
     ['suite', suite],
-    ['k8ts', `${k8ts.version}${commit}${k8ts.isModified ? ', modified' : ''}`],
+    ['k8ts', describeK8ts(k8ts)],
     ['date', started.slice(0, 10)],
     ['machine', `${machine.os}, Linux ${machine.kernel}, ${machine.cores} cores, ${memory}`],
     ['container runtime', containerd === undefined ? 'simulated' : `containerd ${containerd}`],
     ['nodes', String(nodes)],
     ['parallel processes', String(processes)],
+    ...(labels === undefined ? [] : [['labels', labels]]),
     ...(focus === undefined ? [] : [['only tests that match', focus]]),
     [
       'duration',
       `${Math.floor(seconds / 60)} min ${seconds % 60} s${results.isInterrupted ? ', interrupted' : ''}`,
     ],
+    ...results.reruns.map(({ k8ts: build, testCount }) => [
+      'run again',
+      `${testCount} ${testCount === 1 ? 'test' : 'tests'} with k8ts ${describeK8ts(build)}`,
+    ]),
   ])
+}
+
+function describeK8ts({ version, commit, isModified }: MergedResults['k8ts']): string {
+  const shown = commit === undefined ? '' : `, commit ${commit.slice(0, 12)}`
+  return `${version}${shown}${isModified ? ', modified' : ''}`
 }
 
 function sigTable(tests: readonly TestResult[]): string {
@@ -67,16 +108,18 @@ function sigTable(tests: readonly TestResult[]): string {
   return table([['', 'passed', 'failed', 'skipped', 'seconds'], ...rows])
 }
 
-function failureTable(tests: readonly TestResult[]): string {
-  const rows = tests
+function failureTable(run: MergedResults): string {
+  const rows = run.tests
     .filter(({ state }) => isFailure(state))
-    .map(test => [test.name, causeOf(test)])
+    .map(test => [test.name, causeOf(test, run)])
     .sort(([left = ''], [right = '']) => (left < right ? -1 : 1))
   return rows.length === 0 ? 'None.\n' : table([['test', 'cause'], ...rows])
 }
 
-export function causeOf({ name, state, message = '' }: TestResult): string {
-  const known = knownCauses.find(({ tests }) => tests.test(name))
+type RunSetting = Pick<MergedResults, 'nodes' | 'containerd'>
+
+export function causeOf({ name, state, message = '' }: TestResult, run: RunSetting): string {
+  const known = knownCauses.find(({ tests, applies }) => tests.test(name) && applies(run))
   if (known !== undefined) return known.cause
   return summaryOf(message) || (state === 'failed' ? 'failed' : 'the run was interrupted')
 }

@@ -11,6 +11,10 @@ test('every conformance test is in one phase, and without ginkgo one test runs a
     { name: 'serial', labels: 'Conformance && (Serial || Disruptive)', processes: 1 },
   ])
   assert.deepEqual(
+    planPhases({ processes: 1, labels: 'sig-apps || sig-auth' }).map(({ labels }) => labels),
+    ['(sig-apps || sig-auth) && !Serial && !Disruptive', '(sig-apps || sig-auth) && (Serial || Disruptive)'],
+  )
+  assert.deepEqual(
     planPhases({ processes: 12 }).map(({ processes }) => processes),
     [1, 1],
   )
@@ -18,7 +22,7 @@ test('every conformance test is in one phase, and without ginkgo one test runs a
 
 test('several processes run behind ginkgo, one process is the suite itself', () => {
   const check = (changes: Partial<SuiteRun>, start: string, ...parts: readonly string[]): void => {
-    const run = { phase: parallel!, programs, kubeconfig: '/k', reportFolder: '/r', ...changes }
+    const run = { phase: parallel!, programs, kubeconfig: '/k', nodes: 2, reportFolder: '/r', ...changes }
     const command = suiteCommand(run).join(' ')
     assert.ok(command.startsWith(start), command)
     for (const part of parts) assert.ok(command.includes(` ${part}`), `${part} in ${command}`)
@@ -28,6 +32,7 @@ test('several processes run behind ginkgo, one process is the suite itself', () 
     '/s/ginkgo run --label-filter=Conformance && !Serial && !Disruptive --v=true',
     '--procs=12 --output-dir=/r --json-report=parallel.json /s/e2e.test -- --provider=skeleton --kubeconfig=/k ',
     '--kubectl-path=/s/kubectl --kube-api-content-type=application/json ',
+    '--num-nodes=2 ',
   )
   check({ focus: 'Pods .*' }, '/s/ginkgo run', '--focus=Pods .* ')
   check(

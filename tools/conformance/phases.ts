@@ -8,15 +8,23 @@ export interface Phase {
   readonly processes: number
 }
 
-/** Together they are all conformance tests, and no test is in both. */
-export function planPhases({ processes, ginkgo }: { processes: number; ginkgo?: string }): readonly Phase[] {
+export interface PlanPhasesOptions {
+  readonly processes: number
+  readonly ginkgo?: string
+  /** Filter of Ginkgo that selects the tests; absent: all conformance tests. */
+  readonly labels?: string
+}
+
+/** Together they are all selected tests, and no test is in both. */
+export function planPhases({ processes, ginkgo, labels }: PlanPhasesOptions): readonly Phase[] {
+  const selected = labels === undefined ? 'Conformance' : `(${labels})`
   return [
     {
       name: 'parallel',
-      labels: 'Conformance && !Serial && !Disruptive',
+      labels: `${selected} && !Serial && !Disruptive`,
       processes: ginkgo === undefined ? 1 : processes,
     },
-    { name: 'serial', labels: 'Conformance && (Serial || Disruptive)', processes: 1 },
+    { name: 'serial', labels: `${selected} && (Serial || Disruptive)`, processes: 1 },
   ]
 }
 
@@ -28,6 +36,7 @@ interface Selection {
 export interface SuiteRun extends Selection {
   readonly programs: Pick<Programs, 'suite' | 'ginkgo' | 'kubectl'>
   readonly kubeconfig: string
+  readonly nodes: number
   readonly reportFolder: string
 }
 
@@ -81,7 +90,7 @@ const output = {
   'poll-progress-interval': '20s',
 }
 
-function suiteParameters({ programs, kubeconfig }: SuiteRun): string[] {
+function suiteParameters({ programs, kubeconfig, nodes }: SuiteRun): string[] {
   const parameters = {
     'provider': 'skeleton',
     'kubeconfig': kubeconfig,
@@ -89,6 +98,8 @@ function suiteParameters({ programs, kubeconfig }: SuiteRun): string[] {
     'kube-api-content-type': 'application/json',
     'disable-log-dump': 'true',
     'minStartupPods': '0',
+    // Tests that need two nodes skip themselves without it.
+    'num-nodes': String(nodes),
     'dns-domain': 'cluster.local',
   }
   return written('--', parameters)

@@ -23,17 +23,22 @@ export interface PlanTestsOptions {
 
 /** Asks the suite which tests a run would have, without a cluster. Throws UsageError when there are none. */
 export async function planTests({ request, ginkgo, folder }: PlanTestsOptions): Promise<PlannedPhase[]> {
-  const { suite, focus, processes } = request
+  const { suite, labels, focus, processes } = request
   const phases: PlannedPhase[] = []
-  for (const phase of planPhases({ processes, ...(ginkgo !== undefined && { ginkgo }) })) {
+  const options = {
+    processes,
+    ...(ginkgo !== undefined && { ginkgo }),
+    ...(labels !== undefined && { labels }),
+  }
+  for (const phase of planPhases(options)) {
     const planned = await listTests(request, phase, folder)
     if (planned.length > 0) phases.push({ phase, planned })
   }
   if (phases.length > 0) return phases
   throw new UsageError(
     focus === undefined
-      ? `--suite ${suite}: no test in it has the label Conformance; use v1.29 or later`
-      : `--focus ${focus}: no conformance test matches`,
+      ? `--suite ${suite}: no test in it matches the labels ${labels ?? 'Conformance'}; use v1.29 or later`
+      : `--focus ${focus}: no test with the labels ${labels ?? 'Conformance'} matches`,
   )
 }
 

@@ -19,15 +19,15 @@ export class Registry implements AsyncDisposable {
     this.#server = server
   }
 
-  static async start(archives: readonly string[]): Promise<Registry> {
+  static async start(archives: readonly string[], address = '127.0.0.1'): Promise<Registry> {
     const catalog = await readImageCatalog(archives)
     const server = createServer((request, response) => {
       const answer = answerPull(catalog, { method: request.method ?? '', url: request.url ?? '' })
       void send(response, answer, request.method === 'HEAD')
     })
-    server.listen(0, '127.0.0.1')
+    server.listen(0, address)
     await once(server, 'listening')
-    return new Registry(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, server)
+    return new Registry(`http://${address}:${(server.address() as AddressInfo).port}`, server)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

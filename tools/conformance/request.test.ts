@@ -29,8 +29,14 @@ test('flags become a request, with defaults by the number of cores', () => {
     containerd: '/c',
     report,
   })
-  check('--write-docs /results.json', 2, { type: 'write-docs', results: '/results.json' })
-  check('--write-docs /r --reference /s', 2, { type: 'write-docs', results: '/r', reference: '/s' })
+  check('--suite /e2e.test --labels sig-apps', 2, { ...run, labels: 'sig-apps', report })
+  check('--write-docs /results.json', 2, { type: 'write-docs', results: ['/results.json'], beyond: [] })
+  check('--write-docs /r,/again --beyond /b,/c --beyond /d --reference /s', 2, {
+    type: 'write-docs',
+    results: ['/r', '/again'],
+    beyond: [['/b', '/c'], ['/d']],
+    reference: '/s',
+  })
 })
 
 test('a command line that is wrong is refused with the way out', () => {
@@ -44,6 +50,7 @@ test('a command line that is wrong is refused with the way out', () => {
   check('', /^--suite FILE is missing: .* see --help$/)
   check('--suite x --write-docs y', /cannot be used together/)
   check('--suite x --reference y', /^--reference needs --write-docs FILE$/)
+  check('--suite x --beyond y', /^--beyond needs --write-docs FILE$/)
   check('--suite x --processes 0', /^--processes 0: must be a number from 1 to 999$/)
   check('--suite x --runtime docker', /must be one of containerd, simulated/)
 })

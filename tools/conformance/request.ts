@@ -6,6 +6,7 @@ import {
   parseFlags,
   stringFlag,
   boolFlag,
+  type Flag,
   UsageError,
 } from '#/base/flags.ts'
 
@@ -20,7 +21,9 @@ export interface RunRequest {
   readonly kubectl?: string
   readonly images?: string
   readonly nodes?: number
-  /** A regular expression of Go; conformance tests that it does not match are left out. */
+  /** A label filter of Ginkgo; absent: conformance tests. */
+  readonly labels?: string
+  /** A regular expression of Go; tests that it does not match are left out. */
   readonly focus?: string
   readonly processes: number
   /** Put first on the PATH of the cluster. */
@@ -31,9 +34,14 @@ export interface RunRequest {
 
 export interface WriteDocsRequest {
   readonly type: 'write-docs'
-  readonly results: string
+  readonly results: RunFiles
+  /** Runs of tests outside conformance. */
+  readonly beyond: readonly RunFiles[]
   readonly reference?: string
 }
+
+/** Files of one run, and of later ones that repeat some of its tests. */
+export type RunFiles = readonly [string, ...string[]]
 
 const file = { parse: (given: string) => resolve(given), what: 'a file' }
 const folder = { parse: (given: string) => resolve(given), what: 'a folder' }
@@ -42,24 +50,41 @@ const count = {
   what: 'a number from 1 to 999',
 }
 
+const runs: Flag<readonly RunFiles[]> = {
+  value: 'FILE',
+  help: 'a results.json of tests outside conformance, for the page as well; may be repeated',
+  read: given => given.map(readRunFiles),
+}
+
+function readRunFiles(given: string): RunFiles {
+  const [first = '', ...later] = given.split(',').map(each => resolve(each))
+  return [first, ...later]
+}
+
 const flags = {
   'suite': valueFlag('FILE', "the e2e.test binary of Kubernetes' release", file),
   'ginkgo': valueFlag('FILE', "Ginkgo's command line program (beside the suite, or on the PATH)", file),
   'kubectl': valueFlag('FILE', 'the kubectl that tests call (beside the suite, or on the PATH)', file),
   'images': valueFlag('DIR', 'folder of image archives (*.tar) to load and to serve to pulls', folder),
   'nodes': valueFlag('N', 'number of nodes, passed to k8ts up', count),
-  'focus': stringFlag('RE', 'run only the conformance tests whose name matches'),
+  'labels': stringFlag('FILTER', "Ginkgo's label filter of the tests to run (Conformance)"),
+  'focus': stringFlag('RE', 'run only those of the tests whose name matches'),
   'processes': valueFlag('N', 'tests that run at the same time (6 per core, at most 12)', count),
   'containerd': valueFlag('DIR', 'folder with another containerd, ctr, runc and shim to use', folder),
   'runtime': enumFlag(['containerd', 'simulated'], 'what runs pods (containerd)'),
   'report': valueFlag('DIR', 'where the results are written (./conformance-report)', folder),
-  'write-docs': valueFlag('FILE', 'write docs/conformance.md from this results.json, and run nothing', file),
+  'write-docs': {
+    value: 'FILE[,FILE]',
+    help: 'write docs/conformance.md from a results.json and later ones of repeated tests; run nothing',
+    read: ([given = '']) => readRunFiles(given),
+  } satisfies Flag<RunFiles>,
+  'beyond': runs,
   'reference': valueFlag('FILE', 'JSON object of seconds by test name, to compare the page with', file),
   'help': boolFlag('show this text'),
 }
 
 export const help = `Usage: npm run conformance -- --suite FILE [FLAGS]
-       npm run conformance -- --write-docs FILE [--reference FILE]
+       npm run conformance -- --write-docs FILE[,FILE] [--beyond FILE[,FILE]] [--reference FILE]
 
 Runs Kubernetes' conformance suite against a fresh cluster, which is removed afterwards: first the tests that
 may run in parallel, then the serial ones. Writes results.json, junit.xml and the logs. Ctrl-C stops the suite,
@@ -72,6 +97,8 @@ Examples:
       the whole suite
   npm run conformance -- --suite e2e.test --images images --focus 'sig-storage.*ConfigMap'
       a part of it
+  npm run conformance -- --suite e2e.test --images images --labels 'sig-apps && !Conformance && Feature: isEmpty'
+      tests of a special interest group that are not conformance tests and need no optional feature
   npm run conformance -- --suite e2e.test --images images --containerd ~/containerd-2.1/bin
       with another container runtime than the one on the PATH
   npm run conformance -- --write-docs conformance-report/results.json --reference upstream-seconds.json
@@ -82,17 +109,24 @@ Examples:
 export function readRequest(words: readonly string[], machine: { readonly cores: number }): Request {
   const values = parseFlags(words, flags)
   if (values.help) return { type: 'help' }
-  const { suite, reference } = values
+  const { suite, reference, beyond = [] } = values
   const results = values['write-docs']
   if (results !== undefined) {
     if (suite !== undefined) throw new UsageError('--write-docs and --suite cannot be used together')
-    return { type: 'write-docs', results, ...(reference !== undefined && { reference }) }
+    return {
+      type: 'write-docs',
+      results,
+      beyond,
+      ...(reference !== undefined && { reference }),
+    }
   }
-  if (reference !== undefined) throw new UsageError('--reference needs --write-docs FILE')
+  for (const name of ['reference', 'beyond'] as const) {
+    if (values[name] !== undefined) throw new UsageError(`--${name} needs --write-docs FILE`)
+  }
   if (suite === undefined) {
     throw new UsageError("--suite FILE is missing: the e2e.test binary of Kubernetes' release; see --help")
   }
-  const { ginkgo, kubectl, images, nodes, focus, containerd, runtime = 'containerd' } = values
+  const { ginkgo, kubectl, images, nodes, labels, focus, containerd, runtime = 'containerd' } = values
   return {
     type: 'run',
     suite,
@@ -103,6 +137,7 @@ export function readRequest(words: readonly string[], machine: { readonly cores:
     ...(kubectl !== undefined && { kubectl }),
     ...(images !== undefined && { images }),
     ...(nodes !== undefined && { nodes }),
+    ...(labels !== undefined && { labels }),
     ...(focus !== undefined && { focus }),
     ...(containerd !== undefined && { containerd }),
   }

@@ -14,7 +14,9 @@ export interface Results {
   readonly containerd?: string
   readonly nodes: number
   readonly processes: number
-  /** The regular expression that chose among the conformance tests; absent when all ran. */
+  /** The label filter that selected the tests; absent: conformance tests. */
+  readonly labels?: string
+  /** The regular expression that chose among the selected tests; absent when all ran. */
   readonly focus?: string
   /** RFC 3339. */
   readonly started: string

@@ -6,6 +6,7 @@ import { describeBuild, describeMachine } from './environment.ts'
 import type { Interrupts } from './interrupts.ts'
 import { planTests, type PlannedPhase } from './plan-tests.ts'
 import { findPrograms, type Programs } from './programs.ts'
+import { RegistryAddress } from './registry-address.ts'
 import { Registry } from './registry.ts'
 import type { RunRequest } from './request.ts'
 import { resultTable } from './result-table.ts'
@@ -22,7 +23,10 @@ export async function run(request: RunRequest, screen: Screen, interrupts: Inter
   const clusterFolder = join(folder, 'cluster')
   try {
     const phases = await planTests({ request, folder, ...programs })
-    await using registry = await Registry.start(programs.images)
+    const { runtime, nodes = 1 } = request
+    const isShared = runtime === 'containerd' && nodes > 1
+    await using shared = isShared ? await RegistryAddress.add() : undefined
+    await using registry = await Registry.start(programs.images, shared?.address)
     if (programs.ginkgo === undefined) {
       screen.print('no ginkgo was found: one test runs at a time; see --ginkgo')
     }
@@ -74,14 +78,15 @@ async function runPhases(context: RunContext): Promise<number> {
 
 async function runInCluster(context: RunContext, onOutcome: (outcome: PhaseOutcome) => void): Promise<void> {
   const { request, programs, folder, phases, screen, interrupts } = context
-  const { focus, report: reportFolder } = request
+  const { focus, nodes = 1, report: reportFolder } = request
   await using cluster = await startCluster(context)
   // A cluster that is gone ends the suite as an interrupt does: every further test could only time out.
   const stop = AbortSignal.any([interrupts.stop, cluster.ended])
   for (const planned of phases) {
     if (stop.aborted) break
     const { kubeconfig } = cluster
-    const options = { ...planned, programs, kubeconfig, reportFolder, folder, ...(focus && { focus }) }
+    const paths = { kubeconfig, reportFolder, folder }
+    const options = { ...planned, ...paths, programs, nodes, ...(focus && { focus }) }
     onOutcome(await runSuite(options, screen, { stop, kill: interrupts.kill }))
   }
   if (cluster.ended.aborted) throw cluster.ended.reason
@@ -117,7 +122,7 @@ async function describeRun(
   startedMs: number,
   tests: readonly TestResult[],
 ): Promise<Results> {
-  const { nodes = 1, processes, focus } = request
+  const { nodes = 1, processes, labels, focus } = request
   const { suiteVersion, containerdVersion } = programs
   return {
     suite: suiteVersion,
@@ -126,6 +131,7 @@ async function describeRun(
     ...(containerdVersion !== undefined && { containerd: containerdVersion }),
     nodes,
     processes: programs.ginkgo === undefined ? 1 : processes,
+    ...(labels !== undefined && { labels }),
     ...(focus !== undefined && { focus }),
     started: new Date(startedMs).toISOString(),
     seconds: Math.round((Date.now() - startedMs) / 1_000),

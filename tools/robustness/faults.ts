@@ -10,6 +10,12 @@ export const faultKinds = {
   'slow-sync': 'fsync and fdatasync of the store take long (strace)',
   'kill-member': 'SIGKILL for an etcd member',
   'stop-member': 'SIGSTOP for an etcd member',
+  'kill-host': 'SIGKILL for k8ts host run, with all processes of the host',
+  'kill-etcd-leader': 'SIGKILL for the etcd member that leads',
+  'kill-controllers': 'SIGKILL for the controller manager that holds the lease',
+  'kill-scheduler': 'SIGKILL for the scheduler that holds the lease',
+  'cut-off': 'the network link of a host is down',
+  'isolate': 'the network link of a host is down until its pods are evicted',
   'partition': 'hosts of API servers and etcd members do not reach each other (root)',
 } as const
 

@@ -19,12 +19,17 @@ function describeFaults(faults: Tally['faults']): string {
 
 export interface Report {
   readonly tally: Tally
+  /** Longest time without an acknowledged write by kind of the fault in it, in milliseconds. */
+  readonly gaps?: ReadonlyMap<string, number>
+  /** Of the target. */
+  readonly figures?: string | undefined
   readonly verdict: Verdict
   readonly checkMs: number
   readonly historyFile: string
 }
 
-export function describeReport({ tally, verdict, checkMs, historyFile }: Report): string[] {
+export function describeReport(report: Report): string[] {
+  const { tally, gaps = new Map<string, number>(), figures, verdict, checkMs, historyFile } = report
   const { operations, acknowledgedWrites, unknownOutcomes, watchedEvents, longestUnavailableMs } = tally
   const { expiredWatches, expiredLists } = tally
   const total = Object.values(tally.faults).reduce((sum, each) => sum + each, 0)
@@ -35,10 +40,16 @@ export function describeReport({ tally, verdict, checkMs, historyFile }: Report)
     `expired (410)         ${expiredWatches} watches, ${expiredLists} lists`,
     `faults                ${total} (${describeFaults(tally.faults)})`,
     `longest unavailable   ${(longestUnavailableMs / 1_000).toFixed(1)} s`,
+    ...(gaps.size > 0 ? [`with a fault          ${describeGaps(gaps)}`] : []),
+    ...(figures === undefined ? [] : [figures]),
     `checked in            ${(checkMs / 1_000).toFixed(1)} s`,
     ...describeVerdict(verdict),
     `history               ${historyFile}`,
   ]
+}
+
+function describeGaps(gaps: ReadonlyMap<string, number>): string {
+  return [...gaps].map(([kind, gapMs]) => `${kind} ${(gapMs / 1_000).toFixed(1)} s`).join(', ')
 }
 
 /** Violations are often consequences of one another: more lines than these do not help. */

@@ -17,7 +17,7 @@ export type Request = { readonly type: 'help' } | RunRequest | CheckRequest
 
 export interface RunRequest {
   readonly type: 'run'
-  readonly target: 'embedded' | 'etcd'
+  readonly target: 'embedded' | 'etcd' | 'hosts'
   readonly minutes: number
   readonly seed: string
   readonly clients: number
@@ -47,8 +47,8 @@ const path = { parse: (given: string) => resolve(given), what: 'a path' }
 const flags = {
   minutes: valueFlag('N', 'duration of the load (1)', positive),
   target: enumFlag(
-    ['embedded', 'etcd'],
-    'k8ts up on the embedded store (default), or two API servers on three etcd members',
+    ['embedded', 'etcd', 'hosts'],
+    'k8ts up on the embedded store (default), two API servers on three etcd members, or hosts of k8ts init and join',
   ),
   seed: stringFlag('TEXT', 'draws requests and faults (the time of the start)'),
   faults: stringSliceFlag('KIND,...', 'only these faults; none for no fault'),
@@ -72,13 +72,15 @@ runs in network and mount namespaces of its own.
 ${describeFlags(flags)}
 Faults:
 ${Object.entries(faultKinds)
-  .map(([kind, text]) => `  ${kind.padEnd(14)}${text}\n`)
+  .map(([kind, text]) => `  ${kind.padEnd(18)}${text}\n`)
   .join('')}
 Examples:
   npm run robustness -- --minutes 20
       the embedded store
   npm run robustness -- --minutes 20 --target etcd
       two API servers on three etcd members
+  npm run robustness -- --minutes 10 --target hosts
+      three control plane hosts of k8ts init and k8ts join (root)
   npm run robustness -- --minutes 2 --faults kill,stop --seed 7
       two kinds of faults, in the order of seed 7
   npm run robustness -- --check robustness-report/embedded-7/history.jsonl

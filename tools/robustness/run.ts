@@ -1,4 +1,5 @@
 /** One run: start the target, load and faults, heal, come to rest, check. */
+import { once } from 'node:events'
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,10 +20,12 @@ import { K8tsClient } from './clients/k8ts-client.ts'
 import { planFaults, type Fault, type PlannedFault } from './faults.ts'
 import { readHistory } from './history-file.ts'
 import { Recorder } from './recorder.ts'
+import { writeGaps } from './write-gaps.ts'
 import { describeProgress, describeReport } from './report.ts'
 import type { RunRequest } from './request.ts'
 import { startEmbeddedTarget } from './targets/embedded-target.ts'
 import { isEtcdInstalled, startEtcdTarget } from './targets/etcd-target.ts'
+import { startHostsTarget } from './targets/hosts-target.ts'
 import type { Target } from './targets/target.ts'
 
 export interface RunOptions {
@@ -34,11 +37,12 @@ export interface RunOptions {
 
 /** Resolves with the exit code. */
 export async function run(request: RunRequest, options: RunOptions): Promise<number> {
-  const { report } = request
+  const { report: reportFolder } = request
   const { print } = options
-  await mkdir(report, { recursive: true })
-  const historyFile = join(report, 'history.jsonl')
+  await mkdir(reportFolder, { recursive: true })
+  const historyFile = join(reportFolder, 'history.jsonl')
   const problems: string[] = []
+  let figures: string | undefined
   await using recorder = new Recorder(historyFile)
   recorder.write({ type: 'run', target: request.target, seed: request.seed })
   print(`target ${request.target}, seed ${request.seed}, ${request.minutes} minutes of load`)
@@ -47,6 +51,9 @@ export async function run(request: RunRequest, options: RunOptions): Promise<num
     await using clients = await openClients(request, target)
     try {
       await new Session({ request, target, clients, recorder, ...options }).run()
+      const checked = await target.check?.()
+      problems.push(...(checked?.violations ?? []), ...checkAvailability(target, recorder))
+      figures = checked?.figures
     } catch (error) {
       if (!(error instanceof NotRecovered)) throw error
       problems.push(error.message)
@@ -54,11 +61,19 @@ export async function run(request: RunRequest, options: RunOptions): Promise<num
   }
   await recorder[Symbol.asyncDispose]()
   const startedMs = performance.now()
-  const { violations, undecided } = checkHistory(await readHistory(historyFile))
+  const history = await readHistory(historyFile)
+  const { violations, undecided } = checkHistory(history)
   const verdict = { violations: [...problems, ...violations], undecided }
   const checkMs = performance.now() - startedMs
-  for (const line of describeReport({ tally: recorder.tally(), verdict, checkMs, historyFile })) print(line)
+  const report = { tally: recorder.tally(), gaps: writeGaps(history), figures, verdict, checkMs, historyFile }
+  for (const line of describeReport(report)) print(line)
   return verdict.violations.length + undecided.length === 0 ? 0 : 1
+}
+
+function checkAvailability({ unavailableMsMax = Infinity }: Target, recorder: Recorder): readonly string[] {
+  const { longestUnavailableMs: longestMs } = recorder.tally()
+  if (longestMs <= unavailableMsMax) return []
+  return [`no write was acknowledged for ${longestMs / 1_000} s`]
 }
 
 async function startTarget(
@@ -66,13 +81,18 @@ async function startTarget(
   isIsolated: boolean,
   recorder: HistoryRecorder,
 ): Promise<Target> {
-  if (request.target === 'etcd' && !isEtcdInstalled()) {
-    throw new UsageError('--target etcd needs etcd and etcdctl (Debian packages etcd-server and etcd-client)')
+  const { target } = request
+  if (target !== 'embedded' && !isEtcdInstalled()) {
+    throw new UsageError(
+      `--target ${target} needs etcd and etcdctl (Debian packages etcd-server and etcd-client)`,
+    )
   }
+  if (target === 'hosts' && !isIsolated) throw new UsageError('--target hosts needs root')
   const folder = await mkdtemp(join(tmpdir(), 'k8ts-robustness-'))
-  const start = request.target === 'etcd' ? startEtcdTarget : startEmbeddedTarget
-  return start({ folder, logFolder: request.report, isIsolated, recorder })
+  return starts[target]({ folder, logFolder: request.report, isIsolated, recorder })
 }
+
+const starts = { embedded: startEmbeddedTarget, etcd: startEtcdTarget, hosts: startHostsTarget }
 
 interface Clients extends ClientsByRole, AsyncDisposable {}
 
@@ -137,7 +157,7 @@ class Session {
     return new SeededRandom(`${this.#options.request.seed} ${name}`)
   }
 
-  /** Returns when the time is over, all faults are healed, and all requests have returned. */
+  /** Returns when the time is over, all faults are healed, and all requests have returned. Clients write until then. */
   async #load(): Promise<void> {
     const { request, recorder, print, signal } = this.#options
     const failed = new AbortController()
@@ -146,7 +166,9 @@ class Session {
     const progress = setInterval(() => {
       print(describeProgress(recorder.nowMs() - startedMs, recorder.tally()))
     }, progressMs)
-    const all = [this.#injectFaults(over), this.#recorded.work(over)]
+    const healed = new AbortController()
+    const faults = this.#injectFaults(over).finally(() => healed.abort())
+    const all = [faults, this.#recorded.work(AbortSignal.any([failed.signal, healed.signal]))]
     try {
       await Promise.all(all)
     } finally {
@@ -159,7 +181,7 @@ class Session {
   async #injectFaults(over: AbortSignal): Promise<void> {
     const { target, request, print } = this.#options
     const faults = chooseFaults(target, request, print)
-    if (faults.length === 0) return
+    if (faults.length === 0) return untilAborted(over)
     const random = this.#random('faults')
     for (const group of planFaults(faults, random)) {
       await sleepUntilAborted(group.quietMs, over)
@@ -197,6 +219,10 @@ function chooseFaults(
   const chosen = target.faults.filter(({ kind }) => faults === undefined || faults.includes(kind))
   print(`faults: ${chosen.map(({ kind }) => kind).join(', ') || 'none'}`)
   return chosen
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 async function sleepUntilAborted(delayMs: number, signal: AbortSignal): Promise<void> {

@@ -6,10 +6,11 @@
  */
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { readdir, readFile, readlink, rm, rmdir } from 'node:fs/promises'
+import { readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { removeCgroup } from './remove-cgroup.ts'
 
 /**
  * Resolves with what there was apart from files, one line each. Throws when something cannot be removed.
@@ -176,21 +177,6 @@ async function removeCgroups(token: string): Promise<readonly string[]> {
   const folders = globSync([`*${token}*`, `*/*${token}*`], { cwd: '/sys/fs/cgroup' })
   for (const folder of folders) await removeCgroup(join('/sys/fs/cgroup', folder))
   return folders.map(folder => `control group ${folder}`)
-}
-
-/** A group is busy for a moment after its last process has ended. */
-async function removeCgroup(folder: string): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true })
-  for (const entry of entries) if (entry.isDirectory()) await removeCgroup(join(folder, entry.name))
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await rmdir(folder)
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return
-      if (codeOf(error) !== 'EBUSY' || attempt >= attemptsMax) throw error
-    }
-    await sleep(attemptMs)
-  }
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

@@ -15,7 +15,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'cel': ['base', 'api'],
   'streams': foundation,
   'cri': [...vocabulary, 'streams'],
-  'network': vocabulary,
+  'network': clients,
   'kubeconfig': vocabulary,
   'client': [...vocabulary, 'kubeconfig'],
   'component-base': clients,
@@ -23,10 +23,11 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'apiserver': [...vocabulary, 'kubeconfig', 'store', 'cel', 'streams'],
   'controllers': [...clients, 'cel'],
   'scheduler': [...clients, 'cel'],
-  'kubelet': [...clients, 'component-base', 'streams', 'cri', 'network'],
+  'kubelet': [...clients, 'kubeconfig', 'component-base', 'streams', 'cri', 'network'],
   'proxy': clients,
   'dns': clients,
-  'kubeadm': [...clients, 'command-line'],
+  'api-balancer': clients,
+  'kubeadm': [...clients, 'command-line', 'kubeconfig'],
   'operator': [...clients, 'kubeconfig', 'controllers', 'kubeadm'],
 }
 

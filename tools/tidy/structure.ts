@@ -34,6 +34,8 @@ const tinyFiles: ReadonlySet<string> = new Set([
   'src/apiserver/registry/certificate-request-hooks.ts',
   // One file for each CEL library.
   'src/cel/library/regular-expressions.ts',
+  // Imported on demand: the library is slow to load.
+  'src/kubelet/certificates/encode-certificate-request.ts',
   // Imported on demand, so that virtual time does not load the real platform.
   'src/testing/time/real-time.ts',
 ])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldSet, paths } from './field-set.ts'
 import { printPath } from './path-element.ts'
-import { excludeFields, includeFields, type ResetFields } from './reset-fields.ts'
+import { excludeFields, type ResetFields } from './reset-fields.ts'
 
 function check(reset: ResetFields, expected: string): void {
   const fields = fieldSet(
@@ -31,13 +31,4 @@ test('excludeFields resets fields with all children', () => {
     ]),
     '.status .spec.replicas',
   )
-})
-
-test('includeFields resets all other fields, with wildcards for items', () => {
-  check(
-    includeFields([['spec', 'containers', '*', 'resources']]),
-    '.spec.containers[name="a"] .spec.containers[name="a"].resources.limits',
-  )
-  check(includeFields([['status'], ['spec', 'replicas']]), '.status .spec.replicas .status.ready')
-  check(includeFields([['other']]), '')
 })

@@ -2,12 +2,11 @@
  * The resource of one version of a CustomResourceDefinition: a value like those of built-in kinds, which the
  * same handlers serve.
  */
-import { invalid, type FieldError } from '../field-error.ts'
+import type { FieldError } from '../field-error.ts'
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionVersion,
   CustomResourceSubresourceScale,
-  JSONSchemaProps,
 } from '../generated/apiextensions/v1.ts'
 import type { KindRules, ScalePaths, VersionConversion } from '../kind-rules.ts'
 import { jsonOf, type KubernetesObject } from '../metadata.ts'
@@ -18,11 +17,8 @@ import type { JsonValue } from '../text/json-value.ts'
 import { quote } from '../text/quote.ts'
 import { compileJsonPath } from '../text/json-path-query.ts'
 import { isTerminating } from './definition-status.ts'
-import { compileEmbeddedCheck } from './embedded-resources.ts'
 import { printerColumnsOf } from './printer-columns.ts'
-import { someSchema } from './subschemas.ts'
-import { compileListCheck } from './validate-lists.ts'
-import { compileSchemaCheck } from './validate-schema.ts'
+import { compileValidation } from './validation.ts'
 import { compileVersionSchema, type VersionSchema } from './version-schema.ts'
 
 export interface CustomResourceOptions {
@@ -66,7 +62,7 @@ export function customResourceOf(options: CustomResourceOptions): Resource {
     subresources: subresourcesOf(definition, version),
     storage: { group, version: storage.name },
     rules: rulesOf(options, schema),
-    ...(columns && { columns }),
+    columns,
   }
 }
 
@@ -123,16 +119,16 @@ function warningsForFinalizers({ metadata }: KubernetesObject, old: KubernetesOb
 }
 
 function rulesOf(options: CustomResourceOptions, schema: VersionSchema): KindRules {
-  const { version, conversion, validateExpressions } = options
-  const validate = compileValidation(schema.authored, validateExpressions)
+  const { version, conversion } = options
+  const validate = compileValidation(options, schema.authored)
   return {
     tracksGeneration: true,
     allowUnconditionalUpdate: false,
     withDefaults: schema.withDefaults,
     ...(conversion && { conversion }),
-    validate: object => validate(object, undefined),
-    validateUpdate: validate,
-    validateStatusUpdate: validate,
+    validate: (object, metadataErrors) => validate.object(object, undefined, metadataErrors),
+    validateUpdate: validate.object,
+    validateStatusUpdate: validate.status,
     warnings: warningsForFinalizers,
     selectableFields: selectableFieldsOf(version),
     ...(version.subresources?.scale && { scale: scalePathsOf(version.subresources.scale) }),
@@ -152,46 +148,6 @@ function scalePathsOf(scale: CustomResourceSubresourceScale): ScalePaths {
     ...(scale.labelSelectorPath && { labelSelector: names(scale.labelSelectorPath) }),
   }
 }
-
-type Validation = (object: KubernetesObject, old: KubernetesObject | undefined) => FieldError[]
-
-/** Errors after which expressions cannot be evaluated: they rely on types, sizes and required fields. */
-const blocking: ReadonlySet<string> = new Set([
-  'FieldValueRequired',
-  'FieldValueTooLong',
-  'FieldValueTooMany',
-  'FieldValueTypeInvalid',
-])
-
-function compileValidation(
-  schema: JSONSchemaProps | undefined,
-  validateExpressions: CustomResourceOptions['validateExpressions'] = () => [],
-): Validation {
-  if (schema === undefined) return () => []
-  const checkSchema = compileSchemaCheck(schema)
-  const checkEmbedded = compileEmbeddedCheck(schema)
-  const checkLists = compileListCheck(schema)
-  const hasRules = someSchema(schema, nested => (nested['x-kubernetes-validations']?.length ?? 0) > 0)
-  return (object, old) => {
-    const json = jsonOf(object)
-    const oldJson = old && jsonOf(old)
-    const errors = [
-      ...checkSchema(json, oldJson),
-      ...(checkEmbedded?.(json) ?? []),
-      ...(checkLists?.(json) ?? []),
-    ]
-    if (!errors.some(({ reason }) => blocking.has(reason)))
-      return [...errors, ...validateExpressions(json, oldJson)]
-    return hasRules ? [...errors, notEvaluated] : errors
-  }
-}
-
-const notEvaluated = invalid(
-  '<nil>',
-  null,
-  'some validation rules were not checked because the object was invalid; ' +
-    'correct the existing errors to complete validation',
-)
 
 function selectableFieldsOf({
   selectableFields = [],

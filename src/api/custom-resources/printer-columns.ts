@@ -6,11 +6,9 @@ import type { Cell, Column, KindColumns } from '../table-columns.ts'
 import { compileJsonPath, JsonPathError, type JsonPathQuery } from '../text/json-path-query.ts'
 import type { JsonValue } from '../text/json-value.ts'
 
-/** Undefined without additional columns: the table then has Name and Age. */
-export function printerColumnsOf(
-  definitions: readonly CustomResourceColumnDefinition[] = [],
-): KindColumns | undefined {
-  if (definitions.length === 0) return undefined
+/** Without additional columns, the table has Name and Age. */
+export function printerColumnsOf(given: readonly CustomResourceColumnDefinition[] = []): KindColumns {
+  const definitions = given.length === 0 ? [ageColumn] : given
   const queries = definitions.map(({ jsonPath }) => queryOf(jsonPath))
   return {
     columns: [nameColumn, ...definitions.map(columnOf)],
@@ -22,6 +20,14 @@ export function printerColumnsOf(
       }),
     ],
   }
+}
+
+/** Unlike that of built-in kinds, the column has the type of the field. */
+const ageColumn = {
+  name: 'Age',
+  type: 'date',
+  description: 'Time since the object was created.',
+  jsonPath: '.metadata.creationTimestamp',
 }
 
 /** A path that is not supported gives an empty column. */

@@ -40,7 +40,7 @@ function validateAll(field: string, schema: JSONSchemaProps, where: Surroundings
 export function hasUnsupportedKeyword(schema: JSONSchemaProps): boolean {
   return (
     unsupported.some(name => isUsed(schema[name])) ||
-    Array.isArray(schema.items) ||
+    hasItemSchemas(schema) ||
     schema['x-kubernetes-preserve-unknown-fields'] === false
   )
 }
@@ -55,27 +55,37 @@ const unsupported = [
   '$schema',
 ] as const
 
+/** Keywords that are not supported even if they are empty. */
+function isPresent(schema: JSONSchemaProps, name: (typeof unsupported)[number]): boolean {
+  const isStrict = name === '$ref' || name === 'additionalItems' || name === 'dependencies'
+  return isStrict && schema[name] !== undefined
+}
+
+function hasItemSchemas({ items }: JSONSchemaProps): boolean {
+  return Array.isArray(items) && items.length > 0
+}
+
 function isUsed(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
   return value !== undefined && value !== null && value !== ''
 }
 
 function validateUnsupported(field: string, schema: JSONSchemaProps, where: Surroundings): FieldError[] {
-  const { type, items } = schema
+  const { type } = schema
   const errors: FieldError[] = []
   if (type && !types.includes(type)) errors.push(notSupported(`${field}.type`, type, types))
   if (schema.default !== undefined && where.noDefaults !== undefined) {
     errors.push(forbiddenField(`${field}.default`, `must not be set ${where.noDefaults}`))
   }
   for (const name of unsupported) {
-    if (name !== '$schema' && isUsed(schema[name])) {
+    if (name !== '$schema' && (isPresent(schema, name) || isUsed(schema[name]))) {
       errors.push(forbiddenField(`${field}.${name}`, `${name} is not supported`))
     }
   }
   if (type === 'null') {
     errors.push(forbiddenField(`${field}.type`, 'type cannot be set to null, use nullable as an alternative'))
   }
-  if (Array.isArray(items)) {
+  if (hasItemSchemas(schema)) {
     errors.push(forbiddenField(`${field}.items`, 'items must be a schema object and not an array'))
   }
   if (!where.isMetadata || !schema['x-kubernetes-embedded-resource']) return errors

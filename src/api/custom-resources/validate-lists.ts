@@ -1,5 +1,5 @@
 /** Items of `x-kubernetes-list-type` set and map lists must be unique. */
-import { duplicate, type FieldError } from '../field-error.ts'
+import { duplicate, invalid, type FieldError } from '../field-error.ts'
 import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
 import { canonicalJson } from '../text/canonical-json.ts'
 import { isObject, type JsonObject } from '../text/json-object.ts'
@@ -19,6 +19,8 @@ export function compileListCheck(
 }
 
 interface ItemIdentity {
+  /** An error of items that cannot have an identity. */
+  readonly refuse?: (item: JsonValue, path: string) => FieldError | undefined
   readonly keyOf: (item: JsonValue) => unknown
   /** The value that an error shows. */
   readonly shownOf: (item: JsonValue) => JsonValue
@@ -30,6 +32,10 @@ function identityOf(schema: JSONSchemaProps): ItemIdentity | undefined {
   if (type !== 'map') return undefined
   const keys = schema['x-kubernetes-list-map-keys'] ?? []
   return {
+    refuse: (item, path) =>
+      isObject(item) || item === null
+        ? undefined
+        : invalid(path, item, 'must be an object for an array of list-type map'),
     keyOf: item => (isObject(item) ? listMapKey(item, keys) : valueKey(item)),
     shownOf: item => (isObject(item) ? keyFields(item, keys) : item),
   }
@@ -44,8 +50,10 @@ function keyFields(item: JsonObject, keys: readonly string[]): JsonObject {
 function findDuplicates(
   items: readonly JsonValue[],
   path: string,
-  { keyOf, shownOf }: ItemIdentity,
+  { keyOf, shownOf, refuse }: ItemIdentity,
 ): FieldError[] {
+  const refused = refuse ? items.flatMap((item, index) => refuse(item, `${path}[${index}]`) ?? []) : noErrors
+  if (refused.length > 0) return [...refused]
   const keys = items.map(keyOf)
   if (areUnique(keys)) return []
   const seen = new Set<unknown>()
@@ -55,6 +63,8 @@ function findDuplicates(
     return isRepeated ? [duplicate(`${path}[${index}]`, shownOf(item))] : []
   })
 }
+
+const noErrors: readonly FieldError[] = []
 
 /** Up to this number of items, comparing all pairs is faster than hashing. */
 const comparedItemsMax = 8

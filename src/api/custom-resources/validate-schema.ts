@@ -85,7 +85,8 @@ function typeOf(value: JsonValue): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   if (typeof value === 'bigint') return 'integer'
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  // Larger integers are read as bigint, if they are in the range of int64.
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number'
   return typeof value
 }
 
@@ -164,7 +165,6 @@ function numberCheck(schema: JSONSchemaProps): SchemaCheck | undefined {
     if (isInteger && !fitsFormat(value, schema.format)) {
       const format = schema.format ? `with format ${schema.format}` : '(default format)'
       errors.push(combined(`Checked value must be of type integer ${format} in ${path}`))
-      return
     }
     const number = Number(value)
     const fail = (text: string): void => {
@@ -182,7 +182,7 @@ function numberCheck(schema: JSONSchemaProps): SchemaCheck | undefined {
 
 /** True for an integer in the range of its format. */
 function fitsFormat(value: number | bigint, format: string | undefined): boolean {
-  if (typeof value === 'number' && !Number.isInteger(value)) return false
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) return false
   return format !== 'int32' || (value >= -(2 ** 31) && value < 2 ** 31)
 }
 

@@ -17,7 +17,7 @@ import { formatJsonPath } from '../text/json-path.ts'
 import { depthMax, tooDeep } from '../text/json.ts'
 import type { JsonValue } from '../text/json-value.ts'
 import { isObject, put, type JsonObject } from '../text/json-object.ts'
-import type { ListSchema, MapSchema, Schema, StructSchema } from '../schema.ts'
+import type { ListSchema, MapSchema, Schema, SchemaUnion, StructSchema } from '../schema.ts'
 
 export interface DecodeOptions {
   /**
@@ -80,7 +80,8 @@ function decodeValue(walk: Walk, value: JsonValue, target: Target): JsonValue {
   if (schema.type === 'struct') return decodeStruct(walk, value, { schema, isTyped: schema.name !== '' })
   if (schema.type === 'list') return decodeList(walk, value, { schema, isTyped })
   if (schema.type === 'map') return decodeMap(walk, value, { schema, isTyped })
-  if (schema.type === 'any' || !isTyped) return value
+  if (schema.type === 'any') return schema.union ? decodeUnion(walk, value, schema.union) : value
+  if (!isTyped) return value
   const read = readScalar(value, schema)
   if (read === undefined) throw mismatch(walk, value, schema)
   return read
@@ -115,7 +116,7 @@ function decodeField(walk: Walk, member: Member, target: Target<StructSchema>): 
   const { schema } = field
   if (value === null) return isTyped || isNamed(schema) ? undefined : null
   // Fast path: half of all fields return here, without maintaining the path.
-  if (schema.type === 'any') return value
+  if (schema.type === 'any' && schema.union === undefined) return value
   const dropsEmpty = field.omitEmpty === true && !walk.keepsEmpty
   if (isPlainString(value, schema)) return dropsEmpty && value === '' ? undefined : value
   walk.path.push(key)
@@ -180,6 +181,30 @@ function decodeMap(walk: Walk, value: JsonValue, target: Target<MapSchema>): Jso
   }
   walk.owners.pop()
   return changed ?? value
+}
+
+const strings: ListSchema = { type: 'list', items: { type: 'string' }, listType: 'atomic', keys: [] }
+
+/**
+ * As in Kubernetes, unknown fields are dropped but not reported, and a value of neither type is an empty list, except
+ * where a boolean is the other type.
+ */
+function decodeUnion(walk: Walk, value: JsonValue, { struct, other }: SchemaUnion): JsonValue {
+  const { length: known } = walk.unknownFields
+  const decoded = decodeAlternative(walk, value, { struct, other })
+  walk.unknownFields.length = known
+  return decoded
+}
+
+function decodeAlternative(walk: Walk, value: JsonValue, { struct, other }: SchemaUnion): JsonValue {
+  if (isObject(value)) return decodeStruct(walk, value, { schema: struct, isTyped: true })
+  if (other === 'boolean') {
+    if (typeof value === 'boolean') return value
+    throw new DecodeError('type', 'boolean or JSON schema expected')
+  }
+  if (!Array.isArray(value)) return []
+  const schema = other === 'list of strings' ? strings : { ...strings, items: struct }
+  return decodeList(walk, value, { schema, isTyped: true })
 }
 
 /** A null item in a list or map becomes the zero value of its type, since an item cannot be absent. */

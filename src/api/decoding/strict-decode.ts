@@ -7,6 +7,8 @@
 import { decode, type DecodeOptions } from './decode.ts'
 import { DecodeError } from './decode-error.ts'
 import { goTypeOf, typeNameOf } from './decode-scalar.ts'
+import { invalid, invalidObject } from '../field-error.ts'
+import { objectOf } from '../metadata.ts'
 import { badRequest, requestEntityTooLarge, unsupportedMediaType, type ApiError } from '../errors.ts'
 import { findDuplicateKeys, hasDuplicateKeys } from '../text/find-duplicate-keys.ts'
 import { findFloatIntegers, type FloatInteger } from '../text/find-float-integers.ts'
@@ -14,7 +16,7 @@ import { parseGroupVersion } from '../group-version.ts'
 import { formatJsonPath, type JsonPath } from '../text/json-path.ts'
 import { parseJson, readText } from '../text/json.ts'
 import type { JsonValue } from '../text/json-value.ts'
-import type { JsonObject } from '../text/json-object.ts'
+import { isObject, type JsonObject } from '../text/json-object.ts'
 import { quote } from '../text/quote.ts'
 import { apiVersionOf, type GroupVersion, type GroupVersionKind } from '../resource.ts'
 import type { Schema, StructSchema } from '../schema.ts'
@@ -30,6 +32,8 @@ export interface StrictDecodeOptions extends DecodeOptions {
   /** Other versions with the same schema that are accepted. */
   readonly accepted?: readonly GroupVersion[]
   readonly maxBytes?: number
+  /** Receives the warnings of an object that is refused. */
+  readonly onWarning?: (text: string) => void
 }
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
@@ -51,7 +55,7 @@ export function strictDecode(bytes: Uint8Array, options: StrictDecodeOptions): S
   const unrecognized = (error: DecodeError) => unrecognizedObject(error, expected, bytes)
   const body = attempt(() => parseBody(bytes, mediaType, options), unrecognized)
   const kind = attempt(() => readKind(body.value, bytes, options), unrecognized)
-  refuseOtherKind(kind, options)
+  refuseOtherKind({ kind, body }, options)
   const refuse = (reason: string) => cannotHandle(kind, expected, reason)
   const decoded = attempt(
     () => {
@@ -69,11 +73,22 @@ export function strictDecode(bytes: Uint8Array, options: StrictDecodeOptions): S
       : body.duplicatePaths.filter(path => isDecoded(path, schema))
   const fieldErrors = [
     ...decoded.unknownFields.map(path => `unknown field ${quote(path)}`),
-    ...duplicatePaths.map(path => `duplicate field ${quote(formatJsonPath(path))}`),
+    ...duplicateErrors(duplicatePaths),
   ].slice(0, strictErrorsMax)
   if (fieldErrors.length === 0 && body.yamlErrors.length === 0) return { value, warnings: [] }
   if (fieldValidation === 'Warn') return { value, warnings: [...body.yamlErrors, ...fieldErrors] }
   throw refuse(`strict decoding error: ${[...joinYamlErrors(body.yamlErrors), ...fieldErrors].join(', ')}`)
+}
+
+function duplicateErrors(paths: readonly JsonPath[]): readonly string[] {
+  return paths.map(path => `duplicate field ${quote(formatJsonPath(path))}`)
+}
+
+/** The error of a custom resource that names another kind than its resource has. */
+export function otherKindError(sent: GroupVersionKind, expected: string, name = ''): ApiError {
+  return invalidObject({ group: sent.group, kind: sent.kind, name }, [
+    invalid('kind', sent.kind, `must be ${expected}`),
+  ])
 }
 
 /** The YAML parser reports all duplicate keys as one multi-line error. */
@@ -142,7 +157,25 @@ function readKind(value: JsonValue, bytes: Uint8Array, options: StrictDecodeOpti
   return { ...(isSameGroup ? expected : { group, version }), kind: kind === '' ? expected.kind : kind }
 }
 
-function refuseOtherKind(kind: GroupVersionKind, { expected, accepted = [] }: StrictDecodeOptions): void {
+interface DecodedKind {
+  readonly kind: GroupVersionKind
+  readonly body: Body
+}
+
+function refuseOtherKind({ kind, body }: DecodedKind, options: StrictDecodeOptions): void {
+  const { expected, accepted = [], fieldValidation, customResource, onWarning } = options
+  const isSameVersion = kind.group === expected.group && kind.version === expected.version
+  // The type of a custom resource is validated after its fields were decoded.
+  if (
+    customResource === true &&
+    fieldValidation === 'Warn' &&
+    (kind.kind !== expected.kind || !isSameVersion)
+  )
+    for (const text of duplicateErrors(body.duplicatePaths)) onWarning?.(text)
+  if (customResource === true && isSameVersion && kind.kind !== expected.kind) {
+    const { metadata } = objectOf(isObject(body.value) ? body.value : {})
+    throw otherKindError(kind, expected.kind, metadata?.name)
+  }
   if (kind.kind !== expected.kind) {
     const internal = expected.group === '' ? 'core' : expected.group.split('.', 1)[0]
     const types = `(${kind.version}.${kind.kind}) to (${internal}.${expected.kind})`

@@ -24,6 +24,7 @@ import { rbacRules } from './rbac/group.ts'
 import { resourceRules } from './resource/group.ts'
 import { schedulingRules } from './scheduling/group.ts'
 import { storageRules } from './storage/group.ts'
+import { storagemigrationRules } from './storagemigration/rules.ts'
 
 /** Undefined for kinds with only the rules common to all objects. */
 export function rulesOf(group: string, kind: string): KindRules<never> | undefined {
@@ -53,4 +54,5 @@ const rulesOfGroups: ReadonlyMap<string, GroupRules> = new Map([
   ['resource.k8s.io', resourceRules],
   ['scheduling.k8s.io', schedulingRules],
   ['storage.k8s.io', storageRules],
+  ['storagemigration.k8s.io', storagemigrationRules],
 ])

@@ -3,10 +3,11 @@
  * audit have run before, as for requests that this server answers itself.
  */
 import { messageOf } from '#/base/message-of.ts'
-import { badRequest, serviceUnavailable } from '#/api/errors.ts'
+import { badRequest, isApiError, serviceUnavailable } from '#/api/errors.ts'
 import { parseJson } from '#/api/text/json.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
+import { PlainTextError } from '../pipeline.ts'
 import { forwardRequest } from '../proxy/forward-request.ts'
 import { forwardUpgrade } from '../proxy/forward-upgrade.ts'
 import { responseHeaders } from '../proxy/forwarded-headers.ts'
@@ -30,8 +31,16 @@ export class ExtensionProxy {
     this.#failures = new ThrottledLog(options.platform)
   }
 
-  /** Rejects with ApiError. */
+  /** Rejects with ApiError. The errors of the proxy itself are plain text, as in Kubernetes. */
   async forward(context: RequestContext, remote: RemoteApiService): Promise<ApiResponse> {
+    try {
+      return await this.#forward(context, remote)
+    } catch (error) {
+      throw isApiError(error) && error.code === 503 ? new PlainTextError(error) : error
+    }
+  }
+
+  async #forward(context: RequestContext, remote: RemoteApiService): Promise<ApiResponse> {
     const { request, info, user } = context
     if (!remote.isAvailable) throw serviceUnavailable('service unavailable')
     const server = this.#locate(remote)

@@ -178,7 +178,7 @@ async function tryTake(registry: Registry, service: ServiceName, address: string
         [managedByLabel]: allocatorName,
       },
     },
-    spec: { parentRef: { group: '', resource: 'services', ...service } },
+    spec: { parentRef: { resource: 'services', ...service } },
   }
   try {
     await createObject(registry, systemWriteRequest(ipAddresses, address), object)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import type { CustomResourceDefinition } from '#/api/generated/apiextensions/v1.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { startTestServer, type AnyObject, type TestServer } from '../test-server.ts'
 
@@ -334,18 +335,49 @@ test('duplicate keys in an apply patch are errors with strict field validation',
 test('rules in a malformed schema are no internal error', async t => {
   const { request } = await startTestServer(t, platform)
   const rules = { 'x-kubernetes-validations': [{ rule: 'self.a == 1' }] }
-  const malformed = [
-    { a: { type: 'array' } },
-    { a: { type: 'array', items: [{ type: 'string' }] } },
-    { a: { type: 'object', additionalProperties: 5 } },
-    { a: {} },
+  const boolean = 'boolean or JSON schema expected'
+  const place =
+    'json: cannot unmarshal number into Go struct field ' +
+    'JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties.properties.items.type of type string'
+  const malformed: readonly (readonly [object, number, string])[] = [
+    [{ a: { type: 'array' } }, 422, 'items: Required value: must be specified'],
+    [{ a: { type: 'array', items: 'x' } }, 422, 'items: Required value: must be specified'],
+    [{ a: { type: 'array', items: [] } }, 422, 'items: Required value: must be specified'],
+    [{ a: { type: 'array', items: [{ type: 'string' }] } }, 422, 'items must be a schema object'],
+    [{ a: { type: 'array', items: { type: 7 } } }, 400, place],
+    [{ a: { type: 'object', additionalProperties: 5 } }, 400, boolean],
+    [{ a: { type: 'object', properties: { b: { additionalProperties: [] } } } }, 400, boolean],
+    [{ a: {} }, 422, 'type: Required value'],
   ]
-  for (const properties of malformed) {
+  for (const [properties, expected, message] of malformed) {
     const spec = { type: 'object', properties, ...rules }
     const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } }
     const { code, text } = await request('POST', definitions, definition({ schema }))
-    assert.equal(code, 422, text)
+    assert.equal(code, expected, text)
+    assert.ok(text.includes(message), text)
   }
+})
+
+test('empty keywords of a schema are refused at the root with a status subresource, and dropped elsewhere', async t => {
+  const { request } = await startTestServer(t, platform)
+  const properties = { a: { type: 'string', enum: [], allOf: [] } }
+  const create = async (
+    root: object,
+    more: object = {},
+  ): Promise<Awaited<ReturnType<TestServer['request']>>> => {
+    const schema = { openAPIV3Schema: { type: 'object', properties, ...root } }
+    return request('POST', `${definitions}?dryRun=All`, definition({ schema, ...more }))
+  }
+  const { body } = await create({ oneOf: [], definitions: {} }, { subresources: undefined })
+  const { spec } = body as unknown as CustomResourceDefinition
+  const schema = { type: 'object', properties: { a: { type: 'string' } } }
+  assert.deepEqual(spec.versions[0]?.schema?.openAPIV3Schema, schema)
+  for (const root of [{ oneOf: [] }, { definitions: {} }, { $ref: '' }]) {
+    const { code, text } = await create(root, { subresources: { status: {} } })
+    assert.equal(code, 422)
+    assert.match(text, /fields are allowed at the root of the schema if the status subresource is enabled/)
+  }
+  assert.equal((await create({ dependencies: {} }, { subresources: undefined })).code, 422)
 })
 
 test('instances of a definition without served versions are deleted with it', async t => {

@@ -226,15 +226,11 @@ export class CustomResources {
     const wasServed = version !== undefined && isEstablished(definition)
     const left = wasServed ? await this.#deleteInstances(definition, version) : 0
     if (left > 0) {
-      await this.#setTerminating(
-        definition,
-        'InstanceDeletionInProgress',
-        'CustomResource deletion is in progress',
-      )
+      await this.#setTerminating(definition, deletionInProgress)
       return
     }
     this.#waits.get(definition.metadata.name)?.()
-    await this.#setTerminating(definition, 'InstanceDeletionCompleted', 'removed all instances')
+    await this.#setTerminating(definition, deletionCompleted)
     await updateObject(
       this.#registry,
       systemWriteRequest(customResourceDefinitions, definition.metadata.name),
@@ -281,9 +277,9 @@ export class CustomResources {
     })
   }
 
-  async #setTerminating(definition: Definition, reason: string, message: string): Promise<void> {
+  async #setTerminating(definition: Definition, terminating: TerminatingCondition): Promise<void> {
     const lastTransitionTime = formatTime(this.#registry.platform.clock.now())
-    const condition = { type: 'Terminating', status: 'True', reason, message, lastTransitionTime }
+    const condition = { type: 'Terminating', ...terminating, lastTransitionTime }
     await updateObject(this.#registry, statusRequest(definition), {
       change: object => {
         const current = object as CustomResourceDefinition
@@ -333,4 +329,19 @@ function statusRequest({ metadata: { name } }: Definition) {
 
 function resourceKey({ group, version, plural }: Resource): GroupVersionResource {
   return { group, version, resource: plural }
+}
+
+type TerminatingCondition = Readonly<Record<'status' | 'reason' | 'message', string>>
+
+const deletionInProgress: TerminatingCondition = {
+  status: 'True',
+  reason: 'InstanceDeletionInProgress',
+  message: 'CustomResource deletion is in progress',
+}
+
+/** Other finalizers may hold the definition. */
+const deletionCompleted: TerminatingCondition = {
+  status: 'False',
+  reason: 'InstanceDeletionCompleted',
+  message: 'removed all instances',
 }

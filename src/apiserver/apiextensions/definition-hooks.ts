@@ -3,7 +3,7 @@
  * does not do: both need compiled rules.
  */
 import { validateStructuralSchema } from '#/api/custom-resources/structural-schema.ts'
-import { validateShape } from '#/api/custom-resources/subschemas.ts'
+import { validatePatternSizes } from '#/api/custom-resources/subschemas.ts'
 import type { FieldError } from '#/api/field-error.ts'
 import type { CustomResourceDefinition } from '#/api/generated/apiextensions/v1.ts'
 import { validateKeywords } from '#/api/custom-resources/schema-keywords.ts'
@@ -58,7 +58,8 @@ async function validateSchema(
 ): Promise<readonly FieldError[]> {
   const { field, root } = schema
   // The validation of the kind reports these; defaults and rules of such a schema have no meaning.
-  if (validateShape(field, root).length > 0 || validateStructuralSchema(field, root).length > 0) return []
+  if (validatePatternSizes(field, root).length > 0 || validateStructuralSchema(field, root).length > 0)
+    return []
   const errors = await validateDefaults(schema, allowsUnpruned)
   return errors.length > 0 ? errors : validateRules(schema, validateKeywords(field, root))
 }

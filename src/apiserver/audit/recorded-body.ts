@@ -64,6 +64,9 @@ export function withBody(request: ApiRequest, body: RequestBody): ApiRequest {
     get signal() {
       return request.signal
     },
+    get isAborted() {
+      return request.isAborted ?? request.signal.aborted
+    },
   }
 }
 

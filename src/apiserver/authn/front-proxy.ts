@@ -87,7 +87,11 @@ export function frontProxyHeaders(
 }
 
 function firstValue(request: ApiRequest, headers: readonly string[]): string {
-  return headers.map(header => headerValues(request, header)[0] ?? '').find(value => value !== '') ?? ''
+  for (const header of headers) {
+    const [value = ''] = headerValues(request, header)
+    if (value !== '') return value
+  }
+  return ''
 }
 
 /** Merges values of the same key from several prefixes. */

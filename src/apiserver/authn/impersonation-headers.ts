@@ -1,6 +1,6 @@
 import { badRequest } from '#/api/errors.ts'
 import type { ApiRequest, UserInfo } from '../request.ts'
-import { headersBelow, headerValues, withoutHeaders } from './request-headers.ts'
+import { hasHeader, headersBelow, headerValues, withoutHeaders } from './request-headers.ts'
 
 const userHeader = 'impersonate-user'
 const uidHeader = 'impersonate-uid'
@@ -13,7 +13,7 @@ const extraPrefix = 'impersonate-extra-'
  */
 export function impersonatedUser(request: ApiRequest): UserInfo | undefined {
   // Fast path: most requests have no impersonation headers.
-  if (!Object.keys(request.headers).some(isImpersonation)) return undefined
+  if (!hasHeader(request, isImpersonation)) return undefined
   const [username = ''] = headerValues(request, userHeader)
   const [uid = ''] = headerValues(request, uidHeader)
   const groups = headerValues(request, groupHeader)

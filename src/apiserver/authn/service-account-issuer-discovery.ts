@@ -43,6 +43,10 @@ export class ServiceAccountIssuerDiscovery {
     return this.#documents.size > 0
   }
 
+  get paths(): readonly string[] {
+    return [...this.#documents.keys()]
+  }
+
   /** Undefined for other paths. Throws ApiError 405. */
   handle({ info }: Pick<RequestContext, 'info'>): ApiResponse | undefined {
     const found = info.isResource ? undefined : this.#documents.get(info.path.replace(/\/$/, ''))

@@ -65,13 +65,25 @@ export const noOpinion: Authorization = { decision: 'no opinion', reason: '' }
 export const allowed: Authorization = { decision: 'allow', reason: '' }
 
 export function attributesOf(user: UserInfo, info: RequestInfo, query?: URLSearchParams): Attributes {
-  if (!info.isResource || info.isWatchPath || query === undefined || !readsMany.has(info.verb))
-    return { user, ...info }
+  if (!info.isResource) return { user, isResource: false, verb: info.verb, path: info.path }
+  const { verb, group, version, resource, subresource, namespace, name } = info
+  // Spelled out, because spreads of this many fields are slow, and every request is authorized.
+  const attributes = {
+    user,
+    isResource: true,
+    verb,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+  } as const
+  if (info.isWatchPath || query === undefined || !readsMany.has(verb)) return attributes
   const fields = query.get('fieldSelector')
   const labels = query.get('labelSelector')
   return {
-    user,
-    ...info,
+    ...attributes,
     ...(fields && { fieldSelector: { rawSelector: fields } }),
     ...(labels && { labelSelector: { rawSelector: labels } }),
   }

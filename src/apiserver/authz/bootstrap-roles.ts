@@ -11,7 +11,8 @@ import type {
 } from '#/api/generated/rbac/v1.ts'
 import type { ObjectMeta } from '#/api/generated/meta/v1.ts'
 import { componentRoles } from './bootstrap-roles/component-roles.ts'
-import { controllerRoles } from './bootstrap-roles/controller-roles.ts'
+import type { FeatureGate } from '../api-enablement.ts'
+import { controllerRoles, gatedControllerRoles } from './bootstrap-roles/controller-roles.ts'
 import { namespaceRoles } from './bootstrap-roles/component-roles.ts'
 import { parseBinding, parseRules, type BindingTable } from './bootstrap-roles/notation.ts'
 import { userRoles } from './bootstrap-roles/user-roles.ts'
@@ -26,18 +27,18 @@ export interface BootstrapRoles {
   readonly roleBindings: readonly RoleBinding[]
 }
 
-export function bootstrapRoles(): BootstrapRoles {
+export function bootstrapRoles(featureGates: readonly FeatureGate[] = []): BootstrapRoles {
+  const gated = featureGates.map(gate => gatedControllerRoles[gate])
+  const controllers = Object.fromEntries([controllerRoles, ...gated].flatMap(roles => Object.entries(roles)))
   return {
     clusterRoles: [
       ...Object.entries({ ...userRoles, ...componentRoles }).map(([name, rules]) => clusterRole(name, rules)),
       ...aggregatedRoles.map(aggregatedRole),
-      ...Object.entries(controllerRoles).map(([name, rules]) =>
-        clusterRole(`system:controller:${name}`, rules),
-      ),
+      ...Object.entries(controllers).map(([name, rules]) => clusterRole(`system:controller:${name}`, rules)),
     ],
     clusterRoleBindings: [
       ...Object.entries(clusterRoleBindings).map(([name, subjects]) => clusterRoleBinding(name, subjects)),
-      ...Object.keys(controllerRoles).map(name => {
+      ...Object.keys(controllers).map(name => {
         return clusterRoleBinding(`system:controller:${name}`, `account=kube-system/${name}`)
       }),
     ],

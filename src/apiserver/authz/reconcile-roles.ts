@@ -9,6 +9,7 @@ import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import { createObject } from '../registry/create-object.ts'
 import { removeObject, updateObject } from '../registry/update-object.ts'
 import { getStoredObject } from '../registry/get-stored-object.ts'
+import type { FeatureGate } from '../api-enablement.ts'
 import { bootstrapRoles } from './bootstrap-roles.ts'
 import {
   nameKey,
@@ -18,8 +19,11 @@ import {
   type RbacObject,
 } from './rbac/plan-bootstrap.ts'
 
-export async function reconcileRoles(registry: Registry): Promise<void> {
-  const wanted = bootstrapRoles()
+export async function reconcileRoles(
+  registry: Registry,
+  featureGates: readonly FeatureGate[] = [],
+): Promise<void> {
+  const wanted = bootstrapRoles(featureGates)
   for (let attempts = 1; attempts <= attemptsMax; attempts++) {
     const plan = planBootstrap(wanted, readExisting(registry))
     if (plan.length === 0) return

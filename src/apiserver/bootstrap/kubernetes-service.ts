@@ -29,7 +29,7 @@ export function kubernetesService({
     spec: {
       type: 'ClusterIP',
       clusterIP,
-      clusterIPs: [clusterIP],
+      ipFamilyPolicy: 'SingleStack',
       ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: port }],
       sessionAffinity: 'None',
     },

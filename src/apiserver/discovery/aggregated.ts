@@ -2,12 +2,10 @@
  * Aggregated discovery: all groups, versions and resources in one document. See
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
  */
-import type { GroupVersionKind, Resource } from '#/api/resource.ts'
+import { isCustomKind, type GroupVersionKind, type Resource } from '#/api/resource.ts'
 import { acceptedRanges } from '../negotiation.ts'
 import { chunkOf, listDocument, type Chunk, type Document } from './document.ts'
 import type { ServedGroup, ServedVersion } from './served-groups.ts'
-
-export type AggregatedVersion = 'v2' | 'v2beta1'
 
 /** Stale if the document of an extension server could not be read; its resources are then the last known. */
 export type Freshness = 'Current' | 'Stale'
@@ -32,15 +30,10 @@ export interface SubresourceDiscovery {
 /** `/api` serves the core group, `/apis` all others. */
 export type Root = 'api' | 'apis'
 
-export function aggregatedDiscovery(
-  groups: readonly ServedGroup[],
-  root: Root,
-  version: AggregatedVersion,
-): Document {
-  const apiVersion = `apidiscovery.k8s.io/${version}`
+export function aggregatedDiscovery(groups: readonly ServedGroup[], root: Root): Document {
   return listDocument({
-    mediaType: aggregatedMediaType(version),
-    head: `{"kind":"APIGroupDiscoveryList","apiVersion":"${apiVersion}","metadata":{},"items":[`,
+    mediaType: aggregatedMediaType('v2'),
+    head: '{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[',
     items: groups.filter(({ name }) => (name === '') === (root === 'api')).map(chunkOfGroup),
     tail: ']}',
   })
@@ -57,31 +50,29 @@ function chunkOfGroup(group: ServedGroup): Chunk {
 const chunksOfGroups = new WeakMap<ServedGroup, Chunk>()
 
 function textOfVersion({ version, resources, extension }: ServedVersion): string {
-  const described = extension?.resources ?? resources.map(describe)
+  const described = extension ? extension.resources : resources.map(describe)
   const freshness = extension?.freshness ?? 'Current'
-  return JSON.stringify({ version, resources: described, freshness })
+  return JSON.stringify({ version, ...(described.length > 0 && { resources: described }), freshness })
 }
 
-export function aggregatedMediaType(version: AggregatedVersion): string {
+/** Extension servers may know only the version that this server does not serve. */
+export function aggregatedMediaType(version: 'v2' | 'v2beta1'): string {
   return `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`
 }
 
-/**
- * The aggregated discovery version that the Accept header prefers; undefined if it prefers the unaggregated
- * format.
- */
-export function aggregatedVersion(accept: string | undefined): AggregatedVersion | undefined {
+/** True if the Accept header prefers aggregated discovery. */
+export function prefersAggregated(accept: string | undefined): boolean {
   for (const { name, parameters } of acceptedRanges(accept ?? '')) {
     const kind = parameters.get('as')
-    if (kind === undefined) return undefined
-    const version = parameters.get('v')
+    if (kind === undefined) return false
     const isAsked =
       name === 'application/json' &&
       kind === 'APIGroupDiscoveryList' &&
-      parameters.get('g') === 'apidiscovery.k8s.io'
-    if (isAsked && (version === 'v2' || version === 'v2beta1')) return version
+      parameters.get('g') === 'apidiscovery.k8s.io' &&
+      parameters.get('v') === 'v2'
+    if (isAsked) return true
   }
-  return undefined
+  return false
 }
 
 function describe(resource: Resource): ResourceDiscovery {
@@ -104,8 +95,8 @@ function describe(resource: Resource): ResourceDiscovery {
   }
 }
 
-/** Group and version are omitted if they equal those of the resource. */
+/** Group and version of built-in resources are omitted if they equal those of the resource. */
 function responseKind(home: Resource, { group, version, kind }: GroupVersionKind): GroupVersionKind {
-  const isHome = group === home.group && version === home.version
+  const isHome = !isCustomKind(home) && group === home.group && version === home.version
   return isHome ? { group: '', version: '', kind } : { group, version, kind }
 }

@@ -1,13 +1,11 @@
 /** Maintains the Dangling condition of flow schemas: whether the referenced priority level exists. */
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
-import type { FlowSchema } from '#/api/generated/flowcontrol/v1.ts'
 import { flowSchemas } from '#/api/generated/flowcontrol/v1-resources.ts'
 import { quote } from '#/api/text/quote.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Registry } from '../registry/registry.ts'
-import { updateObject } from '../registry/update-object.ts'
-import { systemWriteRequest } from '../registry/system-write-request.ts'
+import { applyStatus } from '../registry/apply-status.ts'
 import { levelsPrefix, readLevels, readSchemas, schemasPrefix } from './configuration.ts'
 
 const retryMs = 10_000
@@ -36,30 +34,29 @@ export async function reconcileDanglingConditions(registry: Registry, signal: Ab
 
 async function look(registry: Registry): Promise<void> {
   const levels = new Set(readLevels(registry).map(({ metadata }) => metadata.name))
-  const now = formatTime(registry.platform.clock.now())
-  const said = (schema: FlowSchema): FlowSchema => {
+  const lastTransitionTime = formatTime(registry.platform.clock.now())
+  for (const schema of readSchemas(registry)) {
     const { name = '' } = schema.spec?.priorityLevelConfiguration ?? {}
     const before = schema.status?.conditions
-    const condition = { ...dangling(name, levels.has(name)), lastTransitionTime: now }
-    const conditions = withCondition(before, condition)
-    return conditions === before ? schema : { ...schema, status: { ...schema.status, conditions } }
-  }
-  for (const schema of readSchemas(registry)) {
-    if (said(schema) === schema) continue
-    const request = {
-      ...systemWriteRequest(flowSchemas, schema.metadata.name),
-      subresource: 'status',
-      fieldManager,
+    const conditions = withCondition(before, { ...dangling(name, levels.has(name)), lastTransitionTime })
+    if (conditions === before) continue
+    const { kind, apiVersion, metadata } = schema
+    const condition = conditions.find(({ type }) => type === 'Dangling')
+    const applied = {
+      kind,
+      apiVersion,
+      metadata: { name: metadata.name },
+      status: { conditions: [condition] },
     }
     try {
-      await updateObject(registry, request, { change: before => said(before as FlowSchema) })
+      await applyStatus(registry, flowSchemas, { manager, applied })
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }
   }
 }
 
-const fieldManager = 'api-priority-and-fairness-config-consumer-v1'
+const manager = 'api-priority-and-fairness-config-consumer-v1'
 
 function dangling(
   level: string,

@@ -76,6 +76,7 @@ function decodeBytes(
     accepted,
     fieldValidation,
     customResource: isCustomKind({ schema }),
+    onWarning: text => scope.context.warnings.add(text),
   })
   for (const warning of warnings) scope.context.warnings.add(warning)
   return objectOf(value)

@@ -52,7 +52,7 @@ export function readListOptions(scope: RequestScope): ListOptions {
 }
 
 /** Of a list: undefined when empty. Throws ApiError 400. */
-function listVersion(text: string): number | undefined {
+export function listVersion(text: string): number | undefined {
   const version = parseResourceVersion(text)
   if (version !== 'invalid') return version
   throw badRequest(`invalid resource version: ${formatFieldError(invalidResourceVersion(text))}`)

@@ -58,9 +58,9 @@ function checkObject(scope: RequestScope, object: KubernetesObject): KubernetesO
 
 async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiResponse> {
   const { registry, resource, view, info } = scope
-  const applied = readApplied(scope, await bodyBytes(scope), options)
-  const outcome = (live: KubernetesObject | undefined): Promise<KubernetesObject> =>
-    runWithConversions(registry, resource, convert =>
+  const { sent, applied } = readApplied(scope, await bodyBytes(scope), options)
+  const outcome = async (live: KubernetesObject | undefined): Promise<KubernetesObject> => {
+    const object = await runWithConversions(registry, resource, convert =>
       applyTo(scope, options, {
         live,
         applied,
@@ -70,6 +70,10 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
         resetFields: resetFieldsOf(resource, info.subresource),
       }),
     )
+    // Conflicts come first.
+    checkNames(sent, scope)
+    return object
+  }
   // Without a field manager, because the managed fields are already those of the applied configuration.
   const request = writeRequest(scope, { ...options, fieldManager: undefined })
   const { stored, created } = await updateObject(registry, request, {
@@ -107,7 +111,13 @@ export function applyTo(
   return objectOf(decode(object, applying.schema).value)
 }
 
-function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
+interface Applied {
+  readonly sent: KubernetesObject
+  /** With the name and namespace of the path. */
+  readonly applied: KubernetesObject
+}
+
+function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): Applied {
   const { resource, info } = scope
   const { sent, duplicateKeys } = parseApplied(bytes)
   requireKind(sent, resource)
@@ -117,12 +127,9 @@ function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptio
   const named = withName(sent, info.name)
   const { schema } = resource
   const decoded = decodePatched(scope, { patch: named, patched: named, schema, options, keepsEmpty: true })
-  const object = checkObject(scope, decoded)
   const namespaced = resource.scope === 'Namespaced'
-  return {
-    ...object,
-    metadata: { ...object.metadata, name: info.name, ...(namespaced && { namespace: info.namespace }) },
-  }
+  const place = { name: info.name, ...(namespaced && { namespace: info.namespace }) }
+  return { sent: decoded, applied: { ...decoded, metadata: { ...decoded.metadata, ...place } } }
 }
 
 export interface ParsedConfiguration {

@@ -4,6 +4,7 @@ import type { TypeMeta } from '#/api/decoding/type-meta.ts'
 import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { badRequest, unsupportedMediaType, type ApiError } from '#/api/errors.ts'
 import { invalid, invalidObject } from '#/api/field-error.ts'
+import { otherKindError } from '#/api/decoding/strict-decode.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import { findDuplicateKeys, hasDuplicateKeys } from '#/api/text/find-duplicate-keys.ts'
 import { formatJsonPath } from '#/api/text/json-path.ts'
@@ -13,7 +14,7 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch, type PatchKind } from '#/api/patch.ts'
 import { formatGoValue, quote } from '#/api/text/quote.ts'
-import { isCustomKind, type Resource } from '#/api/resource.ts'
+import { apiVersionOf, isCustomKind, type Resource } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import { withAbsentFields } from '#/api/zero-fields.ts'
 import type { RequestScope } from './request-scope.ts'
@@ -64,12 +65,22 @@ export async function readPatch(
     const decoding = { patch, patched, schema, options, isUnstructured, problems }
     const { kind: is = '', apiVersion = '' } = objectOf(isObject(oldObject) ? oldObject : {})
     // A strategic merge patch cannot change the kind.
+    if (isCustomKind(scope.resource) && isObject(patched)) refuseOtherKind(scope, decoding)
     if (!isUnstructured && isObject(patched))
       requireKind(patched, { kind: is, apiVersion }, problem =>
         refusal(shownPatch(scope.resource, decoding), problem),
       )
     return { ...decodePatched(scope, decoding), kind: is, apiVersion }
   }
+}
+
+/** Throws if a patch gives a custom resource another kind of the same version, which validation refuses. */
+function refuseOtherKind({ resource, context, info }: RequestScope, decoding: Patched): void {
+  const { patched, options, problems = [] } = decoding
+  const { kind, apiVersion } = objectOf(patched as JsonObject)
+  if (typeof kind !== 'string' || kind === resource.kind || apiVersion !== apiVersionOf(resource)) return
+  if (options.fieldValidation === 'Warn') for (const problem of problems) context.warnings.add(problem)
+  throw otherKindError({ ...resource, kind }, resource.kind, info.name)
 }
 
 /** Throws if a patch changes the kind; it may remove it. */

@@ -48,6 +48,7 @@ test('a path without a route gets a Status below built-in groups and plain text 
     await check('GET', path, noPage)
   await check('GET', '/api/v1/configmaps/a', notFound)
   await check('GET', `${core}/nodes`, notFound)
+  await check('GET', `${core}/pods/a%2fb`, notFound)
   await check('GET', `${core}/pods/x/nothing`, notFound)
   await check('GET', `${core}/pods/x/status/more`, notFound)
   await check('GET', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x', notFound)
@@ -263,4 +264,33 @@ test('an applied configuration of another kind is refused', async t => {
     })
   await apply({ apiVersion: 'v1', kind: 'Pod' }, [400, 'invalid object type: /v1, Kind=Pod'])
   await apply('null', [400, 'invalid object type: /, Kind='])
+})
+
+test('an empty list of scaling policies is refused, and not defaulted', async t => {
+  const { request } = await start(t)
+  const autoscaler = (policies?: readonly object[]): object => ({
+    metadata: { name: 'a' },
+    spec: {
+      maxReplicas: 3,
+      scaleTargetRef: { kind: 'Deployment', name: 'x', apiVersion: 'apps/v1' },
+      behavior: { scaleUp: { ...(policies && { policies }) } },
+    },
+  })
+  const autoscalers = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers?dryRun=All'
+  const { code, body } = await request('POST', autoscalers, autoscaler([]))
+  assert.equal(code, 422)
+  assert.match(body.message ?? '', /spec\.behavior\.scaleUp\.policies: Required value/)
+  assert.equal((await request('POST', autoscalers, autoscaler())).code, 201)
+})
+
+test('a list of Events at a future revision is refused at once, without a time to retry', async t => {
+  const { request } = await start(t)
+  for (const path of [`${core}/events`, '/apis/events.k8s.io/v1/events']) {
+    const { code, body } = await request('GET', `${path}?resourceVersion=9999999`)
+    const { reason, details } = body as { reason?: string; details?: object }
+    assert.deepEqual([code, reason], [504, 'Timeout'])
+    assert.deepEqual(details, {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    })
+  }
 })

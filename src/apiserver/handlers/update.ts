@@ -23,6 +23,7 @@ export async function update(scope: RequestScope): Promise<ApiResponse> {
   const mayCreate = rulesOf(resource).allowCreateOnUpdate === true && info.subresource === ''
   const { stored, created } = await updateObject(registry, writeRequest(scope, options), {
     change: () => sent,
+    uid: sent.metadata.uid,
     ...(scope.strategy && { strategy: scope.strategy }),
     ...(mayCreate && { create: async () => sent }),
   })

@@ -17,10 +17,15 @@ export async function waitUntilFresh(
     const latest = await cache.latestRevision()
     // Creating the signal has a cost, and the cache is nearly always up to date.
     if (cache.revision < latest) await measured(scope, () => cache.waitFor(latest, request.signal))
-    watchCache?.recordConsistentRead(resource.group, resource.plural, true)
+    watchCache?.recordConsistentRead(resource)
     return
   }
   if (cache.revision >= resourceVersion) return
+  if (resource.rules?.ttlMs !== undefined) {
+    // Events are read from the store in Kubernetes, which knows at once that the revision does not exist yet.
+    const latest = await cache.latestRevision()
+    if (latest < resourceVersion) throw tooLargeResourceVersion(resourceVersion, latest, 0)
+  }
   const tooLate = new AbortController()
   const timer = platform.clock.setTimer(freshMsMax, () => tooLate.abort())
   try {

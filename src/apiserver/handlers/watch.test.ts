@@ -181,3 +181,19 @@ function configMap(name: string, labels: Readonly<Record<string, string>> = {}) 
 function show({ type, object }: WatchEvent): string {
   return `${type} ${String(object.metadata['name'])}`
 }
+
+test('bookmarks of scalable workloads have zero replicas, as conversion from an empty object gives', async t => {
+  const { watch } = await startTestServer(t)
+  const query = 'watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan'
+  for (const plural of ['deployments', 'replicasets', 'statefulsets', 'daemonsets']) {
+    const [bookmark] = await watch(`/apis/apps/v1/${plural}?${query}`, 1)
+    assert.ok(bookmark)
+    const { spec } = bookmark.object as unknown as { readonly spec: { readonly replicas?: number } }
+    assert.equal(spec.replicas, plural === 'daemonsets' ? undefined : 0, plural)
+    const { annotations } = bookmark.object.metadata
+    assert.deepEqual(annotations, {
+      ...(plural === 'daemonsets' && { 'deprecated.daemonset.template.generation': '0' }),
+      'k8s.io/initial-events-end': 'true',
+    })
+  }
+})

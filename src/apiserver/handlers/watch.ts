@@ -145,7 +145,8 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
       const page = found.filter(stored => selection.isAll || selection.matches(stored))
       if (page.length > 0) yield page.map(stored => this.#encoder.initial(stored))
     }
-    if (!sendInitialEvents) return
+    // Without resourceVersion, or with 0, clients have always got the initial events.
+    if (!(sendInitialEvents ?? this.#beginsWithState)) return
     const scope = info.name !== '' ? 'resource' : info.namespace !== '' ? 'namespace' : 'cluster'
     const seconds = (clock.monotonicMs() - startedMs) / 1_000
     watchCache?.recordWatchList({ group, version, resource: plural, scope }, seconds)

@@ -44,6 +44,7 @@ export class WatchCacheMetrics {
   readonly #terminated: ScalarMetric
   readonly #readWait: Histogram
   readonly #consistentReads: ScalarMetric
+  readonly #consistentReadsOf = new WeakMap<GroupPlural, ScalarSeries>()
   readonly #lists: ScalarMetric
   readonly #fetched: ScalarMetric
   readonly #returned: ScalarMetric
@@ -103,8 +104,14 @@ export class WatchCacheMetrics {
     this.#terminated.with(group, resource).add()
   }
 
-  recordConsistentRead(group: string, resource: string, success: boolean): void {
-    this.#consistentReads.with(group, resource, String(success), 'false').add()
+  /** Counts a consistent read that succeeded. */
+  recordConsistentRead(resource: GroupPlural): void {
+    let series = this.#consistentReadsOf.get(resource)
+    if (series === undefined) {
+      series = this.#consistentReads.with(resource.group, resource.plural, 'true', 'false')
+      this.#consistentReadsOf.set(resource, series)
+    }
+    series.add()
   }
 
   readWait(group: string, resource: string): HistogramSeries {
@@ -123,6 +130,12 @@ export class WatchCacheMetrics {
     this.#storeLists.evaluated.with(group, resource).add(fetched)
     this.#storeLists.returned.with(group, resource).add(returned)
   }
+}
+
+/** The part of a Resource that the labels name. */
+interface GroupPlural {
+  readonly group: string
+  readonly plural: string
 }
 
 interface WatchListOf {

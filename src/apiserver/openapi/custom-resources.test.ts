@@ -129,3 +129,33 @@ test('custom resource fields can have any name', async () => {
   for (const name of names) assert.ok((await bytesOf('/openapi/v2', { from, headers })).includes(name), name)
   assert.equal(({} as Record<string, unknown>)['required'], undefined)
 })
+
+test('custom resources show their selectable fields, rules and common fields', async () => {
+  const rule = { rule: 'self.size > 0', message: 'too small' }
+  const authored = {
+    type: 'object',
+    properties: { spec: { 'type': 'object', 'x-kubernetes-validations': [rule] } },
+  }
+  const resource = customResource(struct({}))
+  const rules = { ...resource.rules, selectableFields: { 'spec.size': () => '' } }
+  const scheme = new Scheme([{ ...resource, rules }])
+  const from = new OpenApi(scheme, { ...options, authoredSchema: () => authored })
+  const selectable = [{ fieldPath: 'spec.size' }]
+  for (const [url, ...keys] of [
+    ['/openapi/v2', 'definitions'],
+    ['/openapi/v3/apis/stable.example.com/v1', 'components', 'schemas'],
+  ]) {
+    const definitions = (await part(url ?? '', keys, { from })) as Record<string, Facts>
+    assert.deepEqual(definitions[cronTab]?.['x-kubernetes-selectable-fields'], selectable)
+    assert.deepEqual(definitions[`${cronTab}List`]?.['x-kubernetes-selectable-fields'], selectable)
+    const { properties } = definitions[cronTab] as { readonly properties: Record<string, Facts> }
+    assert.deepEqual(properties['spec']?.['x-kubernetes-validations'], [rule])
+  }
+  const anything = new OpenApi(scheme, { ...options, authoredSchema: () => ({ type: 'object' }) })
+  const members = await part('/openapi/v2', ['definitions', cronTab, 'properties'], { from: anything })
+  assert.deepEqual(Object.keys(members as object), ['apiVersion', 'kind', 'metadata'])
+  const open = { 'type': 'object', 'x-kubernetes-preserve-unknown-fields': true }
+  const preserving = new OpenApi(scheme, { ...options, authoredSchema: () => open })
+  const definition = (await part('/openapi/v2', ['definitions', cronTab], { from: preserving })) as Facts
+  assert.equal(definition['properties'], undefined)
+})

@@ -22,26 +22,34 @@ export type AuthoredSchema = (resource: Resource) => JsonSchema | undefined
 export function customSchemas(resource: Resource, options: CustomOptions): ReadonlyMap<string, JsonSchema> {
   const { group, version, kind, listKind } = resource
   const object = describeObject(resource, options)
-  const schemas = new Map<string, JsonSchema>([
-    [definitionOf(resource), { ...object, 'x-kubernetes-group-version-kind': [{ group, version, kind }] }],
-  ])
-  if (listKind === undefined) return schemas
-  return schemas.set(listDefinitionOf(resource), {
-    ...describeListOf(resource, options),
-    'x-kubernetes-group-version-kind': [{ group, version, kind: listKind }],
+  const extensions = (kind: string): JsonSchema => ({
+    'x-kubernetes-group-version-kind': [{ group, version, kind }],
+    ...selectableFieldsOf(resource),
   })
+  const schemas = new Map<string, JsonSchema>([[definitionOf(resource), { ...object, ...extensions(kind) }]])
+  if (listKind === undefined) return schemas
+  const list = describeListOf(resource, options)
+  return schemas.set(listDefinitionOf(resource), { ...list, ...extensions(listKind) })
+}
+
+function selectableFieldsOf({ rules }: Resource): JsonSchema {
+  const paths = Object.keys(rules?.selectableFields ?? {})
+  return paths.length === 0
+    ? {}
+    : { 'x-kubernetes-selectable-fields': paths.map(fieldPath => ({ fieldPath })) }
 }
 
 function describeObject(resource: Resource, options: CustomOptions): JsonSchema {
   const { dialect, documentation, authoredSchema } = options
   const authored = authoredSchema(resource) ?? describeStruct(resource.schema)
   const { properties, ...rest } = dialect.version === 2 ? withoutPreserving(toVersion2(authored)) : authored
-  // A schema without properties allows anything; adding the common fields would restrict it.
-  if (properties === undefined) return rest
+  // In version 2, a schema without properties allows anything; adding the common fields would restrict it.
+  const allowsAny = authored['x-kubernetes-preserve-unknown-fields'] === true
+  if (properties === undefined && dialect.version === 2 && allowsAny) return rest
   return {
     ...rest,
     properties: {
-      ...(properties as JsonSchema),
+      ...(properties as JsonSchema | undefined),
       ...typeFields(documentation),
       metadata: describedReference(dialect, metaDefinition('ObjectMeta'), {
         description: metadataDescription,
@@ -51,9 +59,8 @@ function describeObject(resource: Resource, options: CustomOptions): JsonSchema 
 }
 
 /** The generated documentation has no text for the metadata of objects. */
-const metadataDescription =
-  "Standard object's metadata. More info: " +
-  'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata'
+const conventions = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md'
+const metadataDescription = `Standard object's metadata. More info: ${conventions}#metadata`
 
 /** In version 2, a root without properties already stands for any object. */
 function withoutPreserving(schema: JsonSchema): JsonSchema {
@@ -70,12 +77,12 @@ function describeListOf(resource: Resource, { dialect, documentation }: CustomOp
     properties: {
       ...typeFields(documentation),
       items: {
-        description: `List of ${plural}.`,
+        description: `List of ${plural}. More info: ${conventions}`,
         type: 'array',
         items: reference(dialect, definitionOf(resource)),
       },
       metadata: describedReference(dialect, metaDefinition('ListMeta'), {
-        description: documentation.describe('core.v1.PodList', 'metadata'),
+        description: `Standard list metadata. More info: ${conventions}#types-kinds`,
       }),
     },
   }

@@ -1,5 +1,5 @@
 /** The documents of OpenAPI v3: one per group version, and small ones for the rest. */
-import { apiVersionOf, type GroupVersion, type Resource } from '#/api/resource.ts'
+import { apiVersionOf, isCustomKind, type GroupVersion, type Resource } from '#/api/resource.ts'
 import type { SchemeGroup, SchemeVersion } from '#/api/scheme.ts'
 import { groupPath, issuerPaths, resourceListPath, rootPaths } from './fixed-paths.ts'
 import type { Path } from './operation.ts'
@@ -30,11 +30,16 @@ export function sectionsOf(
   const sections = [...rootSections, ...(isIssuerServed ? issuerSections : [])]
   for (const group of groups) {
     const versions = versionSections(group).filter(({ name }) => !excluded.has(name))
-    if (versions.length > 0 && group.name !== '') sections.push(groupSection(group))
+    if (versions.length > 0 && group.name !== '' && !isCustomGroup(group)) sections.push(groupSection(group))
     sections.push(...versions)
   }
   sections.sort((left, right) => (left.name < right.name ? -1 : 1))
   return new Map(sections.map(section => [section.name, section]))
+}
+
+/** Groups of custom resources have documents of their versions only. */
+function isCustomGroup({ versions }: SchemeGroup): boolean {
+  return versions.every(({ resources }) => resources.every(isCustomKind))
 }
 
 const rootSections = Array.from(rootPaths, ([name, path]) => fixedSection(name, path))

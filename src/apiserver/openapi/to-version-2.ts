@@ -14,15 +14,7 @@ export function toVersion2(schema: JsonSchema): JsonSchema {
 }
 
 /** Keywords that v2 does not have or interprets differently. */
-const unknownKeys: ReadonlySet<string> = new Set([
-  'nullable',
-  'oneOf',
-  'anyOf',
-  'allOf',
-  'not',
-  'default',
-  'x-kubernetes-validations',
-])
+const unknownKeys: ReadonlySet<string> = new Set(['nullable', 'oneOf', 'anyOf', 'allOf', 'not', 'default'])
 
 /** Keywords that constrain values. */
 const shapeKeys: ReadonlySet<string> = new Set([

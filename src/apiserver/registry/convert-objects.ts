@@ -33,6 +33,21 @@ export async function convertTo(
 }
 
 /**
+ * Converts an object to the version in which it is stored. There it is defaulted and pruned at once, as reading does:
+ * its own version may allow other fields.
+ */
+export async function convertToStored(
+  resource: Resource,
+  object: KubernetesObject,
+): Promise<KubernetesObject> {
+  const written = await convertTo(resource, object, resource.storage)
+  const { conversion } = rulesOf(resource)
+  if (conversion === undefined || written === object) return written
+  const [decoded] = await conversion.decode([written], resource.storage)
+  return decoded!
+}
+
+/**
  * The objects as readers of the resource see them. Objects of kinds without a conversion of their own are
  * returned as they are stored, and converted when they are encoded. Rejects with ApiError.
  */

@@ -1,5 +1,6 @@
 /** Object creation: naming, defaulting, admission, validation, and a create in the store. */
 import { alreadyExists, badRequest, generateNameConflict } from '#/api/errors.ts'
+import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { generateName, subdomainNames } from '#/api/names.ts'
 import { qualifiedResourceName } from '#/api/resource.ts'
@@ -7,7 +8,7 @@ import { validateMetadata } from '#/api/validate-metadata.ts'
 import { withZeroFields } from '#/api/zero-fields.ts'
 import { TimeSlices } from '#/platform/time-slices.ts'
 import type { AdmissionAttributes } from '../admission/admission-chain.ts'
-import { convertTo, internalVersionOf, markRead } from './convert-objects.ts'
+import { convertTo, convertToStored, internalVersionOf, markRead } from './convert-objects.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
@@ -78,7 +79,8 @@ async function tryCreate(
   }
   const admitted = await runMutatingAdmission(registry, attributes)
   await slices.pause()
-  const identified = withUid(withChosenName(registry, withNames(request, admitted)), registry.platform)
+  const chosen = withChosenName(registry, withNames(request, admitted), rules)
+  const identified = withUid(chosen, registry.platform)
   const statusless = withoutStatus(identified, resource)
   const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
   for (const warning of rules.warningsBeforeCreate?.(statusless) ?? []) request.warn(warning)
@@ -87,13 +89,14 @@ async function tryCreate(
   const hookContext = { clock: registry.platform.clock, cache: registry.cache }
   const attributed = hooks?.withAuthor?.(prepared, request.user) ?? prepared
   const object = withGeneration(withZeroFields(attributed, stored.schema), undefined, resource)
+  const metadataErrors = validateMetadata(object.metadata, {
+    names: rules.names ?? subdomainNames,
+    namespaced: resource.scope === 'Namespaced',
+    qualifiedFinalizers: requiresQualifiedFinalizers(resource),
+  })
   rejectInvalid(request, object, [
-    ...validateMetadata(object.metadata, {
-      names: rules.names ?? subdomainNames,
-      namespaced: resource.scope === 'Namespaced',
-      qualifiedFinalizers: requiresQualifiedFinalizers(resource),
-    }),
-    ...(rules.validate?.(object) ?? []),
+    ...(rules.placesMetadataErrors ? [] : metadataErrors),
+    ...(rules.validate?.(object, metadataErrors) ?? []),
     ...((await hooks?.validate?.(object, undefined, hookContext)) ?? []),
   ])
   await slices.pause()
@@ -110,12 +113,18 @@ async function tryCreate(
     object,
     oldObject: undefined,
     write: async reserved => {
-      if (request.dryRun)
-        return new StoredObject({ key, revision: 0, value: encodeForStore(reserved) }, reserved)
+      if (request.dryRun) return unwritten(key, sent, await convertToStored(resource, reserved))
       return insert({ registry, request, key }, reserved)
     },
     isWritten,
   })
+}
+
+/** The object of a dry run has the resourceVersion that the client sent. */
+function unwritten(key: string, { metadata }: KubernetesObject, object: KubernetesObject): StoredObject {
+  const { resourceVersion = '' } = metadata
+  const revision = /^[1-9]\d{0,14}$/.test(resourceVersion) ? Number(resourceVersion) : 0
+  return new StoredObject({ key, revision, value: encodeForStore(object) }, object)
 }
 
 function isWritten(stored: StoredObject | undefined): boolean {
@@ -133,7 +142,7 @@ async function insert(
   object: KubernetesObject,
 ): Promise<StoredObject | undefined> {
   const { resource, ignoresQuota } = request
-  const written = await convertTo(resource, object, resource.storage)
+  const written = await convertToStored(resource, object)
   const bytes = encodeForStore(written)
   registry.cache.noteWrite(bytes, written)
   const ttlMs = resource.rules?.ttlMs
@@ -165,8 +174,14 @@ function withNames({ resource, namespace, name }: WriteRequest, object: Kubernet
 }
 
 /** Generates the name last, so that a retry draws a new one. */
-function withChosenName({ platform }: Registry, object: KubernetesObject): KubernetesObject {
+function withChosenName(
+  { platform }: Registry,
+  object: KubernetesObject,
+  { namesItself = false }: KindRules,
+): KubernetesObject {
   const { name, generateName: prefix } = object.metadata
-  if (name || !prefix) return object
+  if (name || (!prefix && !namesItself)) return object
+  if (!prefix)
+    return { ...object, metadata: { ...object.metadata, name: platform.random.uuid('object name') } }
   return { ...object, metadata: { ...object.metadata, name: generateName(prefix, platform.random) } }
 }

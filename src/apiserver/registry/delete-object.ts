@@ -44,12 +44,13 @@ export async function deleteObject(
   let current = await getStoredObject(registry, key)
   for (let attempts = 1; ; attempts++) {
     // The cache may be behind another API server.
-    if (current !== undefined && failedPrecondition(current, options) !== undefined) {
+    if (current !== undefined && failedPrecondition(request, current, options) !== undefined) {
       current = await readStore(registry, key)
     }
     if (current === undefined) throw notFound(subject)
-    const failed = failedPrecondition(current, options)
-    if (failed !== undefined) throw conflict(kindSubject(request), failed)
+    const failed = failedPrecondition(request, current, options)
+    if (failed !== undefined)
+      throw conflict(isTwoPhased(request, current) ? subject : kindSubject(request), failed)
     const attributes = {
       ...request,
       operation: 'DELETE',
@@ -84,17 +85,26 @@ async function tryDelete(deleting: Deleting, current: StoredObject): Promise<Out
   const isPending =
     graceSeconds > 0 || finalizers.length > 0 || (rules.hasPendingFinalization?.(current.object) ?? false)
   if (isPending) return markDeleted(deleting, current, { graceSeconds, finalizers })
-  if (request.dryRun) return { stored: current, isGone: true }
-  const isFirst = current.object.metadata.deletionTimestamp === undefined
-  if (rules.gracePeriodSeconds === undefined || !isFirst) return remove(deleting, current)
+  const isMarkedFirst = rules.gracePeriodSeconds !== undefined && isFirstDeletion(current)
+  if (!isMarkedFirst) return request.dryRun ? { stored: current, isGone: true } : remove(deleting, current)
   // Watchers of a kind with grace periods see the deletionTimestamp before the object is gone. The turn keeps both
   // events from being sent as one: a controller that reads its cache would not find the object any more.
   const marked = await markDeleted(deleting, current, { graceSeconds, finalizers })
   if (!('stored' in marked)) return marked
+  if (request.dryRun) return { ...marked, isGone: true }
   await deleting.registry.platform.clock.turn()
   const removed = await remove(deleting, marked.stored)
   const isGone = 'stored' in removed || removed.current === undefined
   return isGone ? { stored: marked.stored, isGone } : removed
+}
+
+function isFirstDeletion({ object }: StoredObject): boolean {
+  return object.metadata.deletionTimestamp === undefined
+}
+
+/** True for the first deletion of a kind that only begins with it. */
+function isTwoPhased({ resource }: WriteRequest, current: StoredObject): boolean {
+  return rulesOf(resource).beginDeletion !== undefined && isFirstDeletion(current)
 }
 
 async function remove({ registry, request }: Deleting, current: StoredObject): Promise<Outcome> {
@@ -104,15 +114,15 @@ async function remove({ registry, request }: Deleting, current: StoredObject): P
 
 /** Sets the deletionTimestamp and the finalizers of the deletion. */
 async function markDeleted(
-  { registry, request: { resource, dryRun } }: Deleting,
+  { registry, request }: Deleting,
   current: StoredObject,
   pending: Mark,
 ): Promise<Outcome> {
+  const { resource, dryRun } = request
   const nowMs = registry.platform.clock.now()
-  const isFirst = current.object.metadata.deletionTimestamp === undefined
-  const begun =
-    (isFirst && rulesOf(resource).beginDeletion?.(current.object, formatTime(nowMs))) || current.object
-  const marked = mark(nowMs, begun, pending)
+  const marked = isTwoPhased(request, current)
+    ? begin(rulesOf(resource), current.object, { now: formatTime(nowMs), ...pending })
+    : mark(nowMs, current.object, pending)
   const bytes = encodeForStore(marked)
   if (marked === current.object) return { stored: current, isGone: false }
   if (dryRun)
@@ -148,11 +158,13 @@ function graceOf(rules: KindRules, object: KubernetesObject, options: DeleteObje
 function finalizersOf(
   { metadata }: KubernetesObject,
   { propagationPolicy }: DeleteObjectOptions,
-  { orphanDependentsByDefault = false, deletionFinalizers = [] }: KindRules,
+  { orphanDependentsByDefault = false, deletionFinalizers, ignoresPropagationPolicy = false }: KindRules,
 ): readonly string[] {
   const isFirst = metadata.deletionTimestamp === undefined
   const given = metadata.finalizers ?? []
-  const before = isFirst ? [...new Set([...given, ...deletionFinalizers])] : given
+  if (isFirst && deletionFinalizers) return [...new Set([...given, ...deletionFinalizers])]
+  if (ignoresPropagationPolicy) return given
+  const before = given
   const others = before.filter(each => each !== orphanFinalizer && each !== foregroundFinalizer)
   // A propagation finalizer on the object takes precedence over the default of the kind.
   const isUndecided = propagationPolicy === undefined && others.length === before.length
@@ -189,12 +201,34 @@ function mark(nowMs: number, object: KubernetesObject, { graceSeconds, finalizer
   return { ...object, metadata: marked }
 }
 
+/** Begins a deletion in two phases: the object gets no grace period and keeps its generation. */
+function begin(
+  rules: KindRules,
+  object: KubernetesObject,
+  { now, finalizers }: Mark & { readonly now: string },
+): KubernetesObject {
+  const begun = rules.beginDeletion?.(object, now) ?? object
+  const { finalizers: _, ...rest } = begun.metadata
+  const metadata = { ...rest, ...(finalizers.length > 0 && { finalizers }), deletionTimestamp: now }
+  return { ...begun, metadata }
+}
+
 function failedPrecondition(
+  request: WriteRequest,
   current: StoredObject,
   { preconditions }: DeleteObjectOptions,
 ): string | undefined {
   const { uid, resourceVersion } = preconditions
   const is = current.object.metadata.uid
+  if (isTwoPhased(request, current)) {
+    const what = 'Precondition failed:'
+    if (uid !== undefined && uid !== is)
+      return `${what} UID in precondition: ${uid}, UID in object meta: ${is}`
+    const revision = String(current.revision)
+    return resourceVersion === undefined || resourceVersion === revision
+      ? undefined
+      : `${what} ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${revision}`
+  }
   if (uid !== undefined && uid !== is)
     return (
       `the UID in the precondition (${uid}) does not match the UID in record (${is}).` +

@@ -5,6 +5,7 @@ import { isApiError } from '#/api/errors.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import { isObject } from '#/api/text/json-object.ts'
 import { stringifyJson } from '#/api/text/json.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { withAbsentFields, withoutNullFields } from '#/api/zero-fields.ts'
@@ -44,7 +45,7 @@ async function track(
   const encode = async (each: KubernetesObject): Promise<JsonObject> =>
     withAbsentFields(jsonOf(await convertTo(resource, each, resource)), resource.schema)
   const live = oldObject && (await encode(oldObject))
-  const updated = await encode(object)
+  const updated = withoutZeroReplicas(await encode(object), resource, subresource)
   const tracked = await runWithConversions(registry, resource, convert =>
     trackUpdate({
       live,
@@ -62,6 +63,22 @@ async function track(
   const { managedFields } = objectOf(tracked()).metadata
   const { managedFields: _, ...metadata } = object.metadata
   return { ...object, metadata: { ...metadata, ...(managedFields && { managedFields }) } }
+}
+
+/** A Scale omits zero replicas, so that no manager owns them. */
+function withoutZeroReplicas(object: JsonObject, resource: Resource, subresource: string): JsonObject {
+  if (subresource !== 'scale') return object
+  return withoutZero(object, rulesOf(resource).scale?.specReplicas ?? ['spec', 'replicas'])
+}
+
+/** Objects that become empty are omitted, too. */
+function withoutZero(object: JsonObject, [name = '', ...rest]: readonly string[]): JsonObject {
+  const { [name]: value, ...others } = object
+  if (rest.length === 0) return value === 0 ? others : object
+  if (!isObject(value ?? null)) return object
+  const inner = withoutZero(value as JsonObject, rest)
+  if (inner === value) return object
+  return Object.keys(inner).length === 0 ? others : { ...object, [name]: inner }
 }
 
 /**

@@ -12,6 +12,11 @@ export function rulesOf(resource: Resource): KindRules {
   return (resource.rules ?? {}) as unknown as KindRules
 }
 
+/** True if a status update cannot change the metadata, as of custom resources and some newer kinds. */
+export function restoresMetadata(resource: Resource): boolean {
+  return isCustomKind(resource) || resource.rules?.statusKeepsMetadata === true
+}
+
 export function requiresQualifiedFinalizers(resource: Resource): boolean {
   return !isCustomKind(resource) && resource.rules?.allowsUnqualifiedFinalizers !== true
 }

@@ -2,9 +2,10 @@
 import { conflict, type ErrorSubject } from '#/api/errors.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
+import { isCustomKind, type Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { restoresMetadata } from './resource-strategy.ts'
 
 /** Removes the server-set metadata from an object to be created. */
 export function withoutSystemMetadata(object: KubernetesObject): KubernetesObject {
@@ -15,7 +16,6 @@ export function withoutSystemMetadata(object: KubernetesObject): KubernetesObjec
     selfLink: _link,
     deletionTimestamp: _deletion,
     deletionGracePeriodSeconds: _grace,
-    generation: _generation,
     ...metadata
   } = object.metadata
   return { ...object, metadata }
@@ -49,22 +49,25 @@ function dropStatus(object: KubernetesObject): KubernetesObject {
   return rest
 }
 
-/** Keeps uid, creationTimestamp and deletion metadata on update. */
-export function withObjectMetaOf(
-  object: KubernetesObject,
-  oldObject: KubernetesObject,
+/** Throws ApiError 409 if the object is another one than the client wants to replace. */
+export function checkUidPrecondition(
+  uid: string | undefined,
+  { metadata }: KubernetesObject,
   { subject, key }: { readonly subject: ErrorSubject; readonly key: string },
-): KubernetesObject {
+): void {
+  if (uid === undefined || uid === '' || uid === metadata.uid) return
+  const failed = `UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`
+  throw conflict(
+    subject,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, ` +
+      `AdditionalErrorMsg: Precondition failed: ${failed}`,
+  )
+}
+
+/** Keeps creationTimestamp and deletion metadata on update. */
+export function withObjectMetaOf(object: KubernetesObject, oldObject: KubernetesObject): KubernetesObject {
   const { metadata: is } = oldObject
   const { metadata: sent } = object
-  if (sent.uid !== undefined && sent.uid !== '' && sent.uid !== is.uid) {
-    const failed = `UID in precondition: ${sent.uid}, UID in object meta: ${is.uid}`
-    throw conflict(
-      subject,
-      `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, ` +
-        `AdditionalErrorMsg: Precondition failed: ${failed}`,
-    )
-  }
   const {
     namespace: _namespace,
     generation: _generation,
@@ -74,16 +77,10 @@ export function withObjectMetaOf(
   } = sent
   const metadata: ObjectMeta = {
     ...kept,
-    ...pick(is, [
-      'name',
-      'namespace',
-      'generateName',
-      'uid',
-      'resourceVersion',
-      'generation',
-      'creationTimestamp',
-    ]),
+    ...pick(is, ['name', 'namespace', 'generateName', 'resourceVersion', 'generation', 'creationTimestamp']),
     ...pick(is, ['deletionTimestamp', 'deletionGracePeriodSeconds']),
+    // Another uid is invalid.
+    ...(!sent.uid && pick(is, ['uid'])),
   }
   return { ...object, metadata }
 }
@@ -103,9 +100,17 @@ export function withSubresourceOf(
   if (subresource !== 'status') return { ...dropStatus(object), ...pick(oldObject as Stateful, ['status']) }
   return {
     ...dropStatus(oldObject),
-    metadata: object.metadata,
+    metadata: restoresMetadata(resource)
+      ? withMetadataOf(object.metadata, oldObject.metadata)
+      : object.metadata,
     ...pick(object as Stateful, ['status']),
   }
+}
+
+/** Restores the metadata that clients can otherwise set. */
+function withMetadataOf(sent: ObjectMeta, old: ObjectMeta): ObjectMeta {
+  const { labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...rest } = sent
+  return { ...rest, ...pick(old, ['labels', 'annotations', 'finalizers', 'ownerReferences']) }
 }
 
 /** Increments the generation if anything but metadata and status changed. */
@@ -114,18 +119,28 @@ export function withGeneration(
   oldObject: KubernetesObject | undefined,
   resource: Resource,
 ): KubernetesObject {
-  const { tracksGeneration = false } = resource.rules ?? {}
+  const { tracksGeneration = false, generationCounts } = resource.rules ?? {}
   if (!tracksGeneration || (tracksGeneration === 'on-update' && oldObject === undefined)) return object
-  const last = Number(oldObject?.metadata.generation ?? 0)
-  const isChanged = oldObject === undefined || !equalJson(wanted(object), wanted(oldObject))
-  return { ...object, metadata: { ...object.metadata, generation: isChanged ? last + 1 : last } }
+  if (oldObject === undefined) return { ...object, metadata: { ...object.metadata, generation: 1 } }
+  const last = Number(oldObject.metadata.generation ?? 0)
+  // Without the subresource, the status of a custom resource is a field like any other.
+  const hasStatus = resource.subresources.has('status') || !isCustomKind(resource)
+  const isChanged =
+    !equalJson(wanted(object, hasStatus), wanted(oldObject, hasStatus)) ||
+    (generationCounts !== undefined &&
+      !equalJson(object.metadata[generationCounts] ?? {}, oldObject.metadata[generationCounts] ?? {}))
+  return isChanged ? { ...object, metadata: { ...object.metadata, generation: last + 1 } } : object
 }
 
 type Stateful = KubernetesObject & { readonly status?: unknown }
 
-function wanted(object: KubernetesObject): object {
-  const { metadata: _metadata, status: _status, ...rest } = object as Stateful
-  return rest
+function wanted(object: KubernetesObject, hasStatus: boolean): object {
+  const { metadata: _metadata, status, ...others } = object as Stateful
+  const rest = hasStatus ? others : { ...others, status }
+  // An empty list is none: Kubernetes stores it as null.
+  return Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => !Array.isArray(value) || value.length > 0),
+  )
 }
 
 function pick<T extends object, K extends keyof T>(object: T, names: readonly K[]): Partial<Pick<T, K>> {

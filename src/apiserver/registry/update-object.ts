@@ -21,12 +21,17 @@ import { formatTime } from '#/api/text/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
 import { withZeroFields } from '#/api/zero-fields.ts'
 import { TimeSlices } from '#/platform/time-slices.ts'
-import { convertTo, internalVersionOf, markRead, readObject } from './convert-objects.ts'
+import { convertTo, convertToStored, internalVersionOf, markRead, readObject } from './convert-objects.ts'
 import { createIfAbsent } from './create-object.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
-import { withGeneration, withObjectMetaOf, withSubresourceOf } from './system-metadata.ts'
+import {
+  checkUidPrecondition,
+  withGeneration,
+  withObjectMetaOf,
+  withSubresourceOf,
+} from './system-metadata.ts'
 import { runMutatingAdmission } from './admit.ts'
 import { getStoredObject, readStore } from './get-stored-object.ts'
 import { withManagedFields } from './managed-fields.ts'
@@ -43,6 +48,8 @@ export interface Update {
   readonly change: (oldObject: KubernetesObject) => KubernetesObject | Promise<KubernetesObject>
   /** Creates the object if it does not exist; `change` is then not called. */
   readonly create?: () => Promise<KubernetesObject>
+  /** The uid that the object must have, of a client that replaces it. */
+  readonly uid?: string | undefined
   /** The strategy of a subresource other than status. */
   readonly strategy?: SubresourceStrategy
   /** Presents the object to admission as another kind, such as Scale. */
@@ -126,8 +133,9 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
   const changed = await update.change(seen)
   await slices.pause()
   const subject = subjectOf(request, request.name)
+  checkUidPrecondition(update.uid, oldObject, { subject, key: current.key })
   checkVersion(request, changed, current)
-  const identified = withObjectMetaOf(changed, oldObject, { subject, key: current.key })
+  const identified = withObjectMetaOf(changed, oldObject)
   const defaulted = await convertTo(
     resource,
     withDefaults(rules, withZeroFields(identified, resource.schema)),
@@ -138,24 +146,31 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
   const prepared = prepareForStrategy(path, defaulted)
   await slices.pause()
   // Fields set by admission are not owned by the request's field manager.
-  const owned = await withManagedFields(registry, request, { object: prepared, oldObject })
+  const sent = sentThrough(path, { defaulted, prepared })
+  const owned = withManagedFieldsOf(
+    prepared,
+    await withManagedFields(registry, request, { object: sent, oldObject }),
+  )
   await slices.pause()
   const admitted = await admit(updating, owned, oldObject)
   await slices.pause()
   const confined = admitted === owned ? owned : withinStrategy(path, admitted)
   const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
   const complete = withZeroFields(confined, stored.schema)
-  const object = update.keepsGeneration ? complete : withGeneration(complete, oldObject, resource)
+  const keepsGeneration = update.keepsGeneration === true || subresource === 'status'
+  const object = keepsGeneration ? complete : withGeneration(complete, oldObject, resource)
   const validate =
     update.strategy?.validate ??
     (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
   const hooks = registry.hooks.get(qualifiedResourceName(resource))
   const hookContext = { clock: registry.platform.clock, cache: registry.cache }
+  const metadataErrors = validateMetadataUpdate(object.metadata, oldObject.metadata, {
+    qualifiedFinalizers: requiresQualifiedFinalizers(resource),
+    once: rules.validatesMetadataOnce === true,
+  })
   rejectInvalid(request, object, [
-    ...validateMetadataUpdate(object.metadata, oldObject.metadata, {
-      qualifiedFinalizers: requiresQualifiedFinalizers(resource),
-    }),
-    ...(validate?.(object, oldObject) ?? []),
+    ...metadataErrors,
+    ...(validate?.(object, oldObject, metadataErrors) ?? []),
     ...((await hooks?.validate?.(object, oldObject, hookContext)) ?? []),
   ])
   await slices.pause()
@@ -205,11 +220,28 @@ interface UpdatedPath {
   readonly now: string
 }
 
+/**
+ * The object whose changes the field manager owns: as it was sent, before the kind has reset fields. A manager of a
+ * part owns what it has sent outside of it, too.
+ */
+function sentThrough(
+  path: UpdatedPath,
+  { defaulted, prepared }: Readonly<Record<'defaulted' | 'prepared', KubernetesObject>>,
+): KubernetesObject {
+  const { resource, subresource, strategy } = path
+  if (strategy === undefined) return withSubresourceOf(path, defaulted)
+  return rulesOf(resource).subresources?.[subresource] === strategy ? defaulted : prepared
+}
+
 /** Restricts changes by admission to what the path may change. */
 function withinStrategy(path: UpdatedPath, admitted: KubernetesObject): KubernetesObject {
-  const { metadata, ...object } = prepareForStrategy(path, admitted)
-  const { managedFields: _, ...rest } = metadata
-  const managedFields = admitted.metadata.managedFields
+  return withManagedFieldsOf(prepareForStrategy(path, admitted), admitted)
+}
+
+function withManagedFieldsOf(object: KubernetesObject, { metadata }: KubernetesObject): KubernetesObject {
+  const { managedFields } = metadata
+  if (object.metadata.managedFields === managedFields) return object
+  const { managedFields: _, ...rest } = object.metadata
   return { ...object, metadata: { ...rest, ...(managedFields && { managedFields }) } }
 }
 
@@ -244,14 +276,14 @@ async function replace(
     object,
     oldObject,
     write: async reserved => {
+      const written = await convertToStored(resource, reserved)
       if (request.dryRun)
         return {
           stored: new StoredObject(
-            { key: current.key, revision: current.revision, value: encodeForStore(reserved) },
-            reserved,
+            { key: current.key, revision: current.revision, value: encodeForStore(written) },
+            written,
           ),
         }
-      const written = await convertTo(resource, reserved, resource.storage)
       // A write without a change stores what reading has defaulted or converted.
       if (isSame && equalJson(written, current.object)) return unchanged(registry, current)
       const bytes = encodeForStore(written)

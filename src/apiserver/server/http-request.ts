@@ -7,10 +7,11 @@ export class HttpRequest implements ApiRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string | undefined>>
-  readonly body: RequestBody
   readonly peer: Peer
   readonly search: string
   readonly #exchange: HttpExchange
+  #body: RequestBody | undefined
+  #headerNames: readonly string[] | undefined
   #query: URLSearchParams | undefined
   #abortion: AbortController | undefined
 
@@ -20,10 +21,6 @@ export class HttpRequest implements ApiRequest {
     this.method = exchange.method
     this.path = question === -1 ? target : target.slice(0, question)
     this.headers = exchange.headers
-    this.body = {
-      bytes: limitBytes => readBody(exchange, limitBytes),
-      chunks: () => streamBody(exchange),
-    }
     this.peer = peer
     this.#exchange = exchange
     this.search = question === -1 ? '' : target.slice(question + 1)
@@ -37,7 +34,22 @@ export class HttpRequest implements ApiRequest {
     return this.#exchange.headerValues(name)
   }
 
+  get headerNames(): readonly string[] {
+    this.#headerNames ??= Object.keys(this.headers)
+    return this.#headerNames
+  }
+
+  get body(): RequestBody {
+    const exchange = this.#exchange
+    this.#body ??= {
+      bytes: limitBytes => readBody(exchange, limitBytes),
+      chunks: () => streamBody(exchange),
+    }
+    return this.#body
+  }
+
   get query(): URLSearchParams {
+    if (this.search === '') return noParameters
     this.#query ??= new URLSearchParams(this.search)
     return this.#query
   }
@@ -50,11 +62,18 @@ export class HttpRequest implements ApiRequest {
     return this.#abortion.signal
   }
 
+  get isAborted(): boolean {
+    return this.#abortion ? this.#abortion.signal.aborted : this.#exchange.closed
+  }
+
   abort(reason: Error): void {
     this.#abortion ??= new AbortController()
     this.#abortion.abort(reason)
   }
 }
+
+/** The query of most requests. Queries are not modified. */
+const noParameters = new URLSearchParams()
 
 /** Abort reason when the client has disconnected. */
 export const clientDisconnected = new Error('client disconnected')

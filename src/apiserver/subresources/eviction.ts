@@ -106,6 +106,7 @@ async function addDisruptionTarget(scope: RequestScope, deletion: DeleteOptions)
     registry,
     { ...writeRequest(scope, ownWrite), subresource: 'status' },
     {
+      uid: preconditions.uid,
       change: oldObject => {
         const { metadata, status } = oldObject as Pod
         const conditions = withCondition(status?.conditions, { ...target, lastTransitionTime: now })

@@ -2,6 +2,7 @@
  * The token subresource of service accounts, used by `kubectl create token` and by kubelets. A token can be
  * bound to a pod, secret or node, and becomes invalid with it.
  */
+import { trackUpdate } from '#/api/apply.ts'
 import { kindRulesOf } from '#/api/builtin.ts'
 import { structDefinition } from '#/api/definitions.ts'
 import { badRequest, conflict, notFound } from '#/api/errors.ts'
@@ -10,7 +11,7 @@ import type { BoundObjectReference, TokenRequest } from '#/api/generated/authent
 import type { Pod, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
-import type { Stored } from '#/api/metadata.ts'
+import { jsonOf, objectOf, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import type { ObjectClaim, ServiceAccountClaims } from '../authn/service-account-claims.ts'
@@ -55,7 +56,10 @@ async function create(scope: RequestScope, issuer: ServiceAccountIssuer): Promis
   if (account === undefined) throw notFound(subjectOf(scope))
   checkUid(sent, account)
   const nowMs = registry.platform.clock.now()
-  const request = withAudiences(await admit(scope, options, complete(sent, account, nowMs)), issuer)
+  const request = withAudiences(
+    await admit(scope, options, complete(owned(sent, options.fieldManager, nowMs), account, nowMs)),
+    issuer,
+  )
   const bound = await boundObjects(scope, request.spec?.boundObjectRef)
   const { audiences = [], expirationSeconds } = request.spec ?? {}
   const seconds = shorten(scope, Number(expirationSeconds), issuer)
@@ -101,6 +105,22 @@ function checkUid({ metadata }: TokenRequest, { metadata: { name, uid } }: Store
     `the UID in the token request (${metadata.uid}) ` +
     `does not match the UID of the service account (${uid})`
   throw conflict({ group: kind.group, kind: kind.kind, ...(name && { name }) }, text)
+}
+
+/** The answer has the fields that the sender owns, like an object that is stored. */
+function owned(sent: TokenRequest, manager: string, nowMs: number): TokenRequest {
+  const schema = structDefinition('authentication.v1.TokenRequest')
+  const defaulted = rules.withDefaults(sent) as TokenRequest
+  const tracked = trackUpdate({
+    live: undefined,
+    updated: jsonOf(defaulted),
+    manager,
+    schema,
+    apiVersion: 'authentication.k8s.io/v1',
+    now: formatTime(nowMs),
+    subresource: 'token',
+  })
+  return { ...defaulted, metadata: objectOf(tracked()).metadata }
 }
 
 /** Fills in defaults and metadata. */

@@ -2,6 +2,7 @@
 import { notFound } from '#/api/errors.ts'
 import type { ComponentStatus } from '#/api/generated/core/v1.ts'
 import { readListOptions } from '../handlers/list-options.ts'
+import { refuseExport } from '../handlers/get.ts'
 import { subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { listBody } from '../list-body.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
@@ -17,17 +18,29 @@ const components: Readonly<Record<string, (registry: Registry) => Promise<unknow
 }
 
 async function get(scope: RequestScope): Promise<ApiResponse> {
+  refuseExport(scope)
   const check = Object.hasOwn(components, scope.info.name) ? components[scope.info.name] : undefined
-  if (check === undefined) throw notFound(subjectOf(scope))
+  if (check === undefined) throw notFound({ ...subjectOf(scope), kind: 'componentstatus' })
   const stored = await statusOf(scope, scope.info.name)
   return { status: 200, body: await objectBody(scope.view, stored, scope) }
 }
 
 async function list(scope: RequestScope): Promise<ApiResponse> {
-  // Only validated.
-  readListOptions(scope)
+  const { selection } = readListOptions(withoutVersion(scope))
   const objects = await Promise.all(Object.keys(components).map(name => statusOf(scope, name)))
-  return { status: 200, body: listBody(scope.view, { objects, meta: { resourceVersion: '' } }, scope) }
+  return {
+    status: 200,
+    body: listBody(scope.view, { objects: objects.filter(each => selection.matches(each)), meta: {} }, scope),
+  }
+}
+
+/** Objects that are not stored have no versions, so that even an invalid one is ignored. */
+function withoutVersion(scope: RequestScope): RequestScope {
+  const { request } = scope.context
+  if (!request.query.has('resourceVersion')) return scope
+  const query = new URLSearchParams(request.query)
+  query.set('resourceVersion', '0')
+  return { ...scope, context: { ...scope.context, request: { ...request, query } } }
 }
 
 async function statusOf({ registry }: RequestScope, name: string): Promise<StoredObject> {

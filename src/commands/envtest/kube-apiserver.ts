@@ -6,19 +6,13 @@ import { join, resolve } from 'node:path'
 import { parseIp } from '#/api/net/ip.ts'
 import { apiServerFlags, describeApiServerFlags } from '#/apiserver/flags.ts'
 import { gitVersion } from '#/apiserver/discovery.ts'
-import {
-  describeFlags,
-  integerFlag,
-  parseFlags,
-  UsageError,
-  valueFlag,
-  type FlagValues,
-} from '#/base/flags.ts'
+import { describeFlags, parseFlags, UsageError, valueFlag, type Flag, type FlagValues } from '#/base/flags.ts'
 import type { Terminal } from '#/command-line/command.ts'
 import type { KeyAndCertificate } from '#/kubeadm/certificates.ts'
 import { environmentVariables, nodePlatform } from '#/platform/node.ts'
 import type { Files } from '#/platform/platform.ts'
 import { runCluster } from '../run-cluster.ts'
+import { verbosityFlag } from '../verbosity.ts'
 import { flagsWithoutEffect } from './flags-without-effect.ts'
 import manifest from '../../../package.json' with { type: 'json' }
 import { controlPlaneOf, parseTestComponents } from './test-components.ts'
@@ -41,13 +35,30 @@ const servingFlags = {
     'folder of apiserver.crt and apiserver.key, if --tls-cert-file is not set',
     path,
   ),
-  'v': integerFlag('N', 'log verbosity: 0 warnings (default), 2 info, 4 debug'),
+  ...verbosityFlag,
 }
 
 /** Flags without effect of which envtest itself sets some in every start. */
 const setByEnvtest = new Set(['allow-privileged', 'etcd-servers'])
 
-const flagTable = { ...flagsWithoutEffect(), ...servingFlags, ...apiServerFlags }
+/** Programs name features and versions that this server does not have: those have no effect. */
+const lenientFlags = {
+  'feature-gates': withoutUnknown(apiServerFlags['feature-gates']),
+  'runtime-config': withoutUnknown(apiServerFlags['runtime-config']),
+}
+
+const flagTable = { ...flagsWithoutEffect(), ...servingFlags, ...apiServerFlags, ...lenientFlags }
+
+function withoutUnknown<T>(flag: Flag<readonly T[]>): Flag<readonly T[]> {
+  const read = (word: string): readonly T[] => {
+    try {
+      return flag.read([word])
+    } catch {
+      return []
+    }
+  }
+  return { ...flag, read: texts => texts.flatMap(text => text.split(',')).flatMap(read) }
+}
 
 type KubeApiServerFlags = FlagValues<typeof servingFlags & typeof apiServerFlags>
 
@@ -77,11 +88,13 @@ export async function runKubeApiServer(
   }
   try {
     const given = parseFlags(parameters, flagTable)
-    const ignored = Object.keys(given).filter(name => name in flagsWithoutEffect() && !setByEnvtest.has(name))
-    if (ignored.length > 0)
-      terminal.writeError(`kube-apiserver: flags without effect: ${ignored.join(', ')}\n`)
+    const ignored = Object.keys(given).filter(name => name in flagsWithoutEffect())
+    const reported = ignored.filter(name => !setByEnvtest.has(name))
+    if (reported.length > 0)
+      terminal.writeError(`kube-apiserver: flags without effect: ${reported.join(', ')}\n`)
     const controlPlane = readComponents()
-    const flags = completeFlags(given, controlPlane?.nodes.type === 'simulated')
+    const effective = withoutKeys(given, ignored)
+    const flags = completeFlags(effective, controlPlane?.nodes.type === 'simulated')
     const { files } = nodePlatform({ log: { level: 'error', format: 'text' } })
     return await runCluster(terminal, {
       flags: {
@@ -116,6 +129,11 @@ export function completeFlags(flags: KubeApiServerFlags, hasNodes: boolean): Kub
     ...flags,
     ...(!authorizationConfig && { 'authorization-mode': modes }),
   }
+}
+
+/** `runCluster` has flags of the same names, such as --etcd-servers. */
+function withoutKeys<T extends object>(flags: T, names: readonly string[]): T {
+  return Object.fromEntries(Object.entries(flags).filter(([name]) => !names.includes(name))) as T
 }
 
 function readComponents(): ReturnType<typeof controlPlaneOf> {

@@ -4,15 +4,17 @@
  */
 import type { CertificateRequest, NameType } from './certificate-request.ts'
 
+export const apiServerClientSigner = 'kubernetes.io/kube-apiserver-client'
 export const kubeletClientSigner = 'kubernetes.io/kube-apiserver-client-kubelet'
+export const kubeletServingSigner = 'kubernetes.io/kubelet-serving'
 
 /** The reason why the signer rejects a request; undefined if it accepts it. */
 type RequestValidator = (request: CertificateRequest, usages: readonly string[]) => string | undefined
 
 const validators: ReadonlyMap<string, RequestValidator> = new Map<string, RequestValidator>([
-  ['kubernetes.io/kube-apiserver-client', (_request, usages) => validateClientUsages(usages)],
+  [apiServerClientSigner, (_request, usages) => validateClientUsages(usages)],
   [kubeletClientSigner, validateKubeletClientRequest],
-  ['kubernetes.io/kubelet-serving', validateKubeletServingRequest],
+  [kubeletServingSigner, validateKubeletServingRequest],
   ['kubernetes.io/legacy-unknown', () => undefined],
 ])
 
@@ -34,7 +36,7 @@ export function validateKubeletClientRequest(
 }
 
 /** Serving certificate of a kubelet. */
-function validateKubeletServingRequest(
+export function validateKubeletServingRequest(
   request: CertificateRequest,
   usages: readonly string[],
 ): string | undefined {
@@ -46,6 +48,20 @@ function validateKubeletServingRequest(
     validateNames(request, ['email', 'uri']) ??
     validateUsages(usages, 'server auth') ??
     validateCommonName(request)
+  )
+}
+
+/** Client certificate with which the service proxy of a node authenticates to the API server. */
+export function validateProxyClientRequest(
+  request: CertificateRequest,
+  usages: readonly string[],
+): string | undefined {
+  const { commonName, organizations } = request
+  return (
+    (commonName === 'system:kube-proxy' ? undefined : 'subject common name is not system:kube-proxy') ??
+    (organizations.length === 0 ? undefined : 'subject organizations are not allowed') ??
+    validateNames(request, ['dns', 'email', 'ip', 'uri']) ??
+    validateUsages(usages, 'client auth')
   )
 }
 

@@ -1,3 +1,5 @@
+import { limitOutputFile, outputBytesMax } from '#/platform/limit-output-file.ts'
+import type { Linux } from '#/platform/linux.ts'
 import type { AppendFile, Files } from '#/platform/platform.ts'
 
 /**
@@ -5,30 +7,42 @@ import type { AppendFile, Files } from '#/platform/platform.ts'
  * in memory for error messages. Write errors lose lines but stop nothing.
  */
 export class ContainerdLog implements AsyncDisposable {
+  readonly path: string
   readonly #files: Files
-  readonly #path: string
   #file: AppendFile | undefined
   #sizeBytes = 0
-  #tail = ''
+  /** Undefined if containerd writes the file itself. */
+  #tail: string | undefined
+  /** Size of the file when containerd was started. */
+  #startBytes = 0
   /** The write in progress. */
   #writing: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(files: Files, path: string) {
     this.#files = files
-    this.#path = path
+    this.path = path
   }
 
-  get tail(): string {
-    return this.#tail
+  /** Output of the current process. */
+  async tail(): Promise<string> {
+    if (this.#tail !== undefined) return this.#tail
+    const bytes = await this.#files.read(this.path).catch(() => new Uint8Array())
+    return Buffer.from(bytes).subarray(this.#startBytes).toString().slice(-tailCharacters)
   }
 
-  forgetTail(): void {
-    this.#tail = ''
+  async forgetTail(): Promise<void> {
+    this.#tail = undefined
+    this.#startBytes = (await this.#files.stat(this.path))?.sizeBytes ?? 0
+  }
+
+  /** Of a file that containerd appends to itself. */
+  async limitFile(linux: Pick<Linux, 'run'>): Promise<void> {
+    if (await limitOutputFile({ files: this.#files, linux, path: this.path })) this.#startBytes = 0
   }
 
   async append(bytes: Uint8Array): Promise<void> {
-    this.#tail = (this.#tail + Buffer.from(bytes).toString()).slice(-tailCharacters)
+    this.#tail = ((this.#tail ?? '') + Buffer.from(bytes).toString()).slice(-tailCharacters)
     if (this.#isClosed) return
     this.#writing = this.#writing.then(() => this.#write(bytes)).catch(() => this.#close())
     await this.#writing
@@ -43,12 +57,12 @@ export class ContainerdLog implements AsyncDisposable {
 
   async #write(bytes: Uint8Array): Promise<void> {
     if (this.#file === undefined) {
-      this.#sizeBytes = (await this.#files.stat(this.#path))?.sizeBytes ?? 0
-      this.#file = await this.#files.openAppend(this.#path, { mode: 0o600 })
+      this.#sizeBytes = (await this.#files.stat(this.path))?.sizeBytes ?? 0
+      this.#file = await this.#files.openAppend(this.path, { mode: 0o600 })
     }
-    if (this.#sizeBytes + bytes.length > sizeBytesMax && this.#sizeBytes > 0) {
+    if (this.#sizeBytes + bytes.length > outputBytesMax && this.#sizeBytes > 0) {
       await this.#close()
-      await this.#files.rename(this.#path, `${this.#path}.old`)
+      await this.#files.rename(this.path, `${this.path}.old`)
       return this.#write(bytes)
     }
     await this.#file.append(bytes)
@@ -65,9 +79,6 @@ export class ContainerdLog implements AsyncDisposable {
     }
   }
 }
-
-/** Limit for each of the two files. */
-const sizeBytesMax = 4 * 1_024 * 1_024
 
 const tailCharacters = 4_000
 

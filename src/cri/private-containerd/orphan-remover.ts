@@ -3,7 +3,8 @@ import { message } from '#/base/protobuf.ts'
 import type { GrpcChannel } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { configurationPath, runcStateFolder } from './configuration.ts'
+import { runcStateFolder } from './configuration.ts'
+import { isContainerd } from './containerd-process.ts'
 import { planOrphans, type KnownContainers, type FirstSeen, type RuntimeRemains } from './plan-orphans.ts'
 import { bundlesFolder, findShims, shimSocket, textOf, type Shim } from './shims.ts'
 
@@ -112,23 +113,19 @@ async function knownContainers(channel: GrpcChannel, signal?: AbortSignal): Prom
 const listTimeoutMs = 60_000
 
 /**
- * Kills a containerd left by a previous process. It normally dies with its parent; otherwise it still locks
- * the database in the directory, and a new containerd would wait for it forever. Its containers keep running.
+ * Kills a containerd left by a previous process. It still locks the database in the directory, and a new containerd
+ * would wait for it forever. Its containers keep running.
  */
 export async function killOrphanedContainerd(
   platform: Platform,
-  linux: Linux,
+  linux: Pick<Linux, 'run'>,
   folder: string,
 ): Promise<void> {
   const { files, clock, log } = platform
-  const pidPath = join(folder, 'containerd.pid')
-  const pid = Number((await textOf(files, pidPath)) || 0)
-  const isAlive = async (): Promise<boolean> => {
-    const commandLine = await textOf(files, `/proc/${pid}/cmdline`)
-    return commandLine.split('\0').includes(configurationPath(folder))
-  }
-  if (!Number.isSafeInteger(pid) || pid <= 1 || !(await isAlive())) return
-  log.warn('Killing containerd left by a previous process', { pid, folder })
+  const pid = Number((await textOf(files, join(folder, 'containerd.pid'))) || 0)
+  const isAlive = (): Promise<boolean> => isContainerd(platform, pid, folder)
+  if (!(await isAlive())) return
+  log.info('Killing containerd left by a previous process', { pid, folder })
   await linux.run(['sh', '-c', `kill -9 ${pid}`])
   for (let attempt = 0; attempt < attemptsMax && (await isAlive()); attempt++) await clock.sleep(attemptMs)
 }

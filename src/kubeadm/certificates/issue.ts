@@ -16,7 +16,7 @@ import {
   type JsonName,
 } from '@peculiar/x509'
 import { parseIp } from '#/api/net/ip.ts'
-import { exportPrivateKey, generateKeys, keyAlgorithm } from './keys.ts'
+import { exportPrivateKey, generateKeys, keyAlgorithm } from '#/base/elliptic-keys.ts'
 import type { CertificateOptions, KeyAndCertificate } from './pair-files.ts'
 import type { CertificateProfile } from './profile.ts'
 
@@ -34,7 +34,7 @@ export async function issueCaCertificate(
   options: CertificateOptions,
   commonName: string,
 ): Promise<KeyAndCertificate> {
-  const { crypto } = options
+  const { crypto, validity } = options
   const keys = await generateKeys(crypto)
   const nowMs = options.platform.clock.now()
   const certificate = await X509CertificateGenerator.createSelfSigned(
@@ -42,7 +42,7 @@ export async function issueCaCertificate(
       serialNumber: serialNumber(options),
       name: [{ CN: [commonName] }],
       notBefore: new Date(nowMs - backdatedMs),
-      notAfter: new Date(nowMs + authorityDays * dayMs),
+      notAfter: new Date(nowMs + (validity?.caMs ?? authorityDays * dayMs)),
       keys,
       signingAlgorithm: { ...keyAlgorithm, hash: 'SHA-256' },
       extensions: [
@@ -60,11 +60,13 @@ export async function issueCaCertificate(
 export interface Issue {
   readonly profile: CertificateProfile
   readonly ca: KeyAndCertificate
+  /** A year when absent. Limited by the expiry of the CA. */
+  readonly validityMs?: number | undefined
 }
 
 export async function issueCertificate(
   options: CertificateOptions,
-  { profile, ca }: Issue,
+  { profile, ca, validityMs = options.validity?.certificateMs ?? certificateDays * dayMs }: Issue,
 ): Promise<KeyAndCertificate> {
   const { crypto } = options
   const issuer = new X509Certificate(ca.cert)
@@ -75,9 +77,9 @@ export async function issueCertificate(
     {
       serialNumber: serialNumber(options),
       subject: subjectOf(profile),
-      issuer: issuer.subjectName.toJSON(),
+      issuer: issuer.subjectName,
       notBefore: new Date(Math.max(nowMs - backdatedMs, issuer.notBefore.getTime())),
-      notAfter: new Date(Math.min(nowMs + certificateDays * dayMs, issuer.notAfter.getTime())),
+      notAfter: new Date(Math.min(nowMs + validityMs, issuer.notAfter.getTime())),
       publicKey: keys.publicKey,
       signingKey,
       signingAlgorithm,
@@ -85,7 +87,7 @@ export async function issueCertificate(
         new BasicConstraintsExtension(false, undefined, true),
         new KeyUsagesExtension(ordinaryUsage, true),
         new ExtendedKeyUsageExtension(usages[profile.usage]),
-        await AuthorityKeyIdentifierExtension.create(issuer.publicKey, false, crypto),
+        await authorityKeyIdentifier(issuer, crypto),
         ...alternativeNames(profile),
       ],
     },
@@ -113,6 +115,28 @@ function alternativeNames({ names }: CertificateProfile): Extension[] {
       }),
     ),
   ]
+}
+
+/** What a certificate like the existing one contains. Throws when it cannot be parsed. */
+export function profileOf(pem: string): CertificateProfile {
+  const { subjectName, extensions } = new X509Certificate(pem)
+  const purposes = extensions.find(each => each instanceof ExtendedKeyUsageExtension)?.usages ?? []
+  const names = extensions.find(each => each instanceof SubjectAlternativeNameExtension)?.names.toJSON() ?? []
+  const isServer = purposes.includes(ExtendedKeyUsage.serverAuth)
+  const isClient = purposes.includes(ExtendedKeyUsage.clientAuth)
+  return {
+    commonName: subjectName.getField('CN')[0] ?? '',
+    organizations: subjectName.getField('O'),
+    usage: isServer && isClient ? 'server and client' : isServer ? 'server' : 'client',
+    names: names.map(({ value }) => value),
+  }
+}
+
+/** That of the CA's certificate, whose key identifier may be made by another method than the usual one. */
+export async function authorityKeyIdentifier(issuer: X509Certificate, crypto: Crypto): Promise<Extension> {
+  const subject = issuer.extensions.find(each => each instanceof SubjectKeyIdentifierExtension)
+  if (subject !== undefined) return new AuthorityKeyIdentifierExtension(subject.keyId)
+  return AuthorityKeyIdentifierExtension.create(issuer.publicKey, false, crypto)
 }
 
 /** Positive, and short enough for every implementation. */

@@ -25,6 +25,13 @@ export interface CertificateAuthority {
 export interface CertificateOptions {
   readonly platform: Platform
   readonly crypto: Crypto
+  /** Validity of new certificates: a year, and ten years for a CA, when absent. */
+  readonly validity?: CertificateValidity | undefined
+}
+
+export interface CertificateValidity {
+  readonly certificateMs: number
+  readonly caMs: number
 }
 
 export interface CertificateSpec {

@@ -46,7 +46,7 @@ export function caProblem({
 }
 
 /** Certificates are renewed when less than this time is left. */
-const renewBeforeMs = 30 * 24 * 3_600_000
+export const renewBeforeMs = 60 * 24 * 3_600_000
 
 function parse(pem: string): X509Certificate | undefined {
   try {

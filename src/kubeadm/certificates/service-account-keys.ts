@@ -1,7 +1,7 @@
 /** The key pair that signs and verifies service account tokens, in files. */
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { join } from 'node:path'
-import { exportPrivateKey, generateKeys } from './keys.ts'
+import { exportPrivateKey, generateKeys } from '#/base/elliptic-keys.ts'
 import type { CertificateOptions } from './pair-files.ts'
 import { readIfExists } from './read-if-exists.ts'
 

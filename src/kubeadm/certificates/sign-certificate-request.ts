@@ -2,7 +2,6 @@
 import 'reflect-metadata'
 import { createPrivateKey } from 'node:crypto'
 import {
-  AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
@@ -15,7 +14,7 @@ import {
   type Extension,
 } from '@peculiar/x509'
 import type { SigningRequest } from '../csr-signer.ts'
-import { importSigningKey, pemOf, serialNumber } from './issue.ts'
+import { authorityKeyIdentifier, importSigningKey, pemOf, serialNumber } from './issue.ts'
 import type { CertificateOptions, KeyAndCertificate } from './pair-files.ts'
 
 export async function signCertificateRequest(
@@ -41,7 +40,7 @@ export async function signCertificateRequest(
     {
       serialNumber: serialNumber(options),
       subject,
-      issuer: issuer.subjectName.toJSON(),
+      issuer: issuer.subjectName,
       notBefore: new Date(notBeforeMs),
       notAfter: new Date(Math.min(notAfterMs, endMs)),
       publicKey: request.publicKey,
@@ -50,7 +49,7 @@ export async function signCertificateRequest(
       extensions: [
         ...usageExtensions(usages),
         new BasicConstraintsExtension(false, undefined, true),
-        await AuthorityKeyIdentifierExtension.create(issuer.publicKey, false, crypto),
+        await authorityKeyIdentifier(issuer, crypto),
         ...alternativeNames(request, subject.length === 0),
       ],
     },

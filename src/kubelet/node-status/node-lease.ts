@@ -9,16 +9,15 @@ import type { Client } from '#/client/client.ts'
 import type { Clock } from '#/platform/platform.ts'
 
 const namespace = 'kube-node-lease'
-const durationSeconds = 40
-
-/** A quarter of the lease duration; also the timeout of a renewal. */
-export const renewalMs = 10_000
-
 export interface NodeLeaseOptions {
   readonly client: Client
   readonly clock: Clock
   readonly name: string
+  /** That of Kubernetes when absent. */
+  readonly durationSeconds?: number
 }
+
+const usualDurationSeconds = 40
 
 export class NodeLease {
   readonly #options: NodeLeaseOptions
@@ -27,6 +26,11 @@ export class NodeLease {
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options
+  }
+
+  /** A quarter of the lease duration; also the timeout of a renewal. */
+  get renewalMs(): number {
+    return (this.#options.durationSeconds ?? usualDurationSeconds) * 250
   }
 
   /** Once the node is registered it owns the lease, so that both are deleted together. */
@@ -43,7 +47,7 @@ export class NodeLease {
 
   async #write(node: Stored<Node> | undefined, signal: AbortSignal): Promise<void> {
     const { client, name } = this.#options
-    const options = { signal, timeoutMs: renewalMs }
+    const options = { signal, timeoutMs: this.renewalMs }
     const known = this.#lease ?? (await client.find(leases, { namespace, name }, options))
     const wanted = this.#wanted(known, node)
     this.#lease = await (known === undefined
@@ -52,7 +56,7 @@ export class NodeLease {
   }
 
   #wanted(known: Stored<Lease> | undefined, node: Stored<Node> | undefined): Lease {
-    const { name, clock } = this.#options
+    const { name, clock, durationSeconds = usualDurationSeconds } = this.#options
     const { uid } = node?.metadata ?? {}
     const ownerReferences = uid === undefined ? [] : [{ apiVersion: 'v1', kind: 'Node', name, uid }]
     return {

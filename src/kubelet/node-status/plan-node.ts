@@ -5,11 +5,12 @@ import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 
 /** The initial object; its status follows immediately. */
 export function planNode(node: KubeletConfiguration, { architecture }: Pick<HostInfo, 'architecture'>): Node {
-  const { name, registerTaints, podCidr } = node
+  const { name, registerTaints, podCidr, providerId } = node
   return {
     metadata: { name, labels: { ...systemLabels(name, architecture), ...node.labels }, annotations },
     spec: {
       ...(podCidr !== undefined && { podCIDR: podCidr, podCIDRs: [podCidr] }),
+      ...(providerId !== undefined && { providerID: providerId }),
       ...(registerTaints.length > 0 && { taints: registerTaints }),
     },
   }

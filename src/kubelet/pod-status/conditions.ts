@@ -5,6 +5,7 @@ import { formatTime } from '#/api/text/time.ts'
 import { isResizing } from '../container-resize.ts'
 import { latestInSandbox, type ObservedPod } from '../observed-pod.ts'
 import { isSidecar, restartsAllContainers } from '../pod-containers.ts'
+import type { PendingResize } from '../resize-allocation.ts'
 
 export interface ConditionsInput {
   readonly pod: Pod
@@ -15,6 +16,8 @@ export interface ConditionsInput {
   readonly observed: ObservedPod
   /** Message of the condition `DisruptionTarget`, if the node terminates the pod for reasons of its own. */
   readonly disruption?: string
+  /** The node cannot allocate the resources of a resize. */
+  readonly pendingResize?: PendingResize
   readonly nowMs: number
 }
 
@@ -28,6 +31,7 @@ export const kubeletConditions: ReadonlySet<string> = new Set([
   'PodScheduled',
   'AllContainersRestarting',
   'PodResizeInProgress',
+  'PodResizePending',
 ])
 
 export const terminationByKubelet = 'TerminationByKubelet'
@@ -145,7 +149,12 @@ function disruptionConditions(message: string | undefined): readonly (readonly [
   return [['DisruptionTarget', { status: 'True', reason: terminationByKubelet, message }]]
 }
 
-/** Only while a resize is in progress. */
+/** Only while a resize is pending or in progress. */
 function resizingConditions(input: ConditionsInput): readonly (readonly [string, ConditionState])[] {
-  return isResizing(input) ? [['PodResizeInProgress', { status: 'True' }]] : []
+  const { pendingResize } = input
+  const pending = { status: 'True', ...pendingResize }
+  return [
+    ...(pendingResize === undefined ? [] : [['PodResizePending', pending] as const]),
+    ...(isResizing(input) ? [['PodResizeInProgress', { status: 'True' }] as const] : []),
+  ]
 }

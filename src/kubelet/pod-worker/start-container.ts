@@ -42,7 +42,7 @@ export async function startContainer(
   dependencies: PodWorkerDependencies,
   start: ContainerStart,
 ): Promise<void> {
-  const { runtime, platform } = dependencies
+  const { runtime, platform, cgroups } = dependencies
   const { pod, target, attempt, sandbox } = start
   const { container } = target
   const step = <T>(reason: string, work: Promise<T>): Promise<T> =>
@@ -53,6 +53,9 @@ export async function startContainer(
   const context = await sandboxContext(dependencies, pod, sandbox.attempt)
   const request = { sandboxId: sandbox.id, sandbox: sandboxConfigOf(pod, context).config, config }
   start.signal.throwIfAborted()
+  // After a resize the container may have larger limits than the whole pod had. Smaller ones are still in use by
+  // other containers until those are resized, which updates the pod cgroup again.
+  await cgroups.ensure(pod).catch(() => undefined)
   const beganMs = platform.clock.monotonicMs()
   const id = await step('CreateContainerError', runtime.createContainer(request))
   start.onCreated(id)

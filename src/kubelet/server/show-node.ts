@@ -50,7 +50,7 @@ export function showConfiguration({ exchange, node }: ServerRequest): void {
   const { imageGc, containerLog } = node
   respondJson(exchange, {
     kubeletconfig: {
-      address: node.addresses[0],
+      address: node.serverAddress ?? node.addresses[0],
       port: node.kubeletPort,
       authentication: { anonymous: { enabled: false }, webhook: { enabled: true } },
       authorization: { mode: 'Webhook' },

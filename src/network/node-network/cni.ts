@@ -4,17 +4,20 @@ export interface CniConfigurationOptions {
   readonly name: string
   readonly podCidrs: readonly string[]
   readonly addressFolder: string
+  /** MTU of the pods; that of a veth pair when absent. */
+  readonly mtu?: number | undefined
 }
 
 /**
  * `ipMasq` is off: the plugin would also masquerade traffic between pods, so nftables rules masquerade what
  * leaves the cluster. The container runtime configures the loopback interface.
  */
-export function cniConfiguration({ name, podCidrs, addressFolder }: CniConfigurationOptions): string {
+export function cniConfiguration({ name, podCidrs, addressFolder, mtu }: CniConfigurationOptions): string {
   const families = [...new Set(podCidrs.map(cidr => (cidr.includes(':') ? '::/0' : '0.0.0.0/0')))]
   const ptp = {
     type: 'ptp',
     ipMasq: false,
+    ...(mtu !== undefined && { mtu }),
     ipam: {
       type: 'host-local',
       dataDir: addressFolder,

@@ -1,5 +1,5 @@
 /** The nftables and iptables rules of a node: masquerading, and forwarding of the cluster's packets. */
-import type { ClusterNetwork } from '../cluster-network.ts'
+import type { NodeAddressing } from '../cluster-network.ts'
 
 /**
  * Plans the iptables calls that allow forwarding of the cluster's packets; each is the parameters of one
@@ -8,11 +8,11 @@ import type { ClusterNetwork } from '../cluster-network.ts'
  */
 export function planForwarding(
   rules: readonly string[],
-  network: ClusterNetwork,
+  network: NodeAddressing,
 ): readonly (readonly string[])[] {
   const chain = chainFor(rules)
   if (chain === undefined) return []
-  const ranges = [network.nodeCidr, ...network.podCidrs].filter(cidr => !cidr.includes(':'))
+  const ranges = rangesOf(network).filter(cidr => !cidr.includes(':'))
   const matches = ranges.flatMap(cidr => [
     ['-s', cidr],
     ['-d', cidr],
@@ -35,7 +35,7 @@ export function planForwarding(
 /** Plans the removal of all rules of this cluster, in any chain. */
 export function planForwardingRemoval(
   rules: readonly string[],
-  network: ClusterNetwork,
+  network: NodeAddressing,
 ): readonly (readonly string[])[] {
   const mark = ` -m comment --comment ${network.bridge} -j ACCEPT`
   return rules
@@ -61,9 +61,9 @@ function withoutQuotes(rule: string): string {
  * Masquerades traffic of pods and nodes that leaves the cluster; within the cluster source addresses are
  * preserved. Replaces the table in one transaction.
  */
-export function masqueradeTable(network: ClusterNetwork): string {
-  const { nodeCidr, podCidrs, bridge } = network
-  const ipv4 = [nodeCidr, ...podCidrs].filter(cidr => !cidr.includes(':'))
+export function masqueradeTable(network: NodeAddressing): string {
+  const { podCidrs, bridge } = network
+  const ipv4 = rangesOf(network).filter(cidr => !cidr.includes(':'))
   const ipv6 = podCidrs.filter(cidr => cidr.includes(':'))
   return [deleteMasqueradeTable(network), ...tableOf('ip', ipv4), ...tableOf('ip6', ipv6), ''].join('\n')
 
@@ -73,15 +73,20 @@ export function masqueradeTable(network: ClusterNetwork): string {
     const ranges = `{ ${cidrs.join(', ')} }`
     const leaves = `${family} saddr ${ranges} ${family} daddr != ${ranges} oifname != "${bridge}"`
     return [
-      `add table ${table} { comment "k8ts: masquerade egress of cluster ${network.slot}" ; }`,
+      `add table ${table} { comment "k8ts: masquerade egress of ${bridge}" ; }`,
       `add chain ${table} postrouting { type nat hook postrouting priority srcnat ; }`,
       `add rule ${table} postrouting ${leaves} masquerade fully-random`,
     ]
   }
 }
 
+/** The addresses that only the cluster has. */
+function rangesOf({ nodeCidr, podCidrs }: NodeAddressing): readonly string[] {
+  return nodeCidr === undefined ? podCidrs : [nodeCidr, ...podCidrs]
+}
+
 /** Adding the table first makes the deletion succeed whether or not it exists. */
-export function deleteMasqueradeTable({ tables: { network } }: ClusterNetwork): string {
+export function deleteMasqueradeTable({ tables: { network } }: NodeAddressing): string {
   const commands = ['ip', 'ip6'].flatMap(family => {
     return [`add table ${family} ${network}`, `delete table ${family} ${network}`]
   })

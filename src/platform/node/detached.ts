@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises'
 import type { ProcessExit } from '../platform.ts'
 import { outputFileVariable } from './bounded-output.ts'
 import { programCommand } from './machine.ts'
-import { findSupervisor } from './supervisor.ts'
+import { findLauncher } from './supervisor.ts'
 
 /** A process that outlives this one. */
 export interface DetachedProcess {
@@ -14,15 +14,15 @@ export interface DetachedProcess {
 }
 
 /**
- * Starts this program again, with other parameters, and with a supervisor if this process has one. Its output is
- * appended to a file, which its log keeps bounded.
+ * Starts this program again, with other parameters, by the launcher if this process was started by it. Its output is
+ * appended to a file, which its log keeps bounded. The launcher may also be that of another package.
  */
 export async function startDetached(
   parameters: readonly string[],
   outputPath: string,
+  { launcher = findLauncher() }: { readonly launcher?: string } = {},
 ): Promise<DetachedProcess> {
   await using output = await open(outputPath, 'a', 0o600)
-  const { launcher } = findSupervisor() ?? {}
   const [program = '', ...rest] = launcher === undefined ? programCommand() : [launcher]
   const child = spawn(program, [...rest, ...parameters], {
     detached: true,
@@ -38,7 +38,7 @@ export async function startDetached(
 }
 
 /** Returns false if there is no such process. */
-export function signalProcess(pid: number, signal: 'SIGTERM' | 'SIGKILL'): boolean {
+export function signalProcess(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGUSR2'): boolean {
   try {
     return process.kill(pid, signal)
   } catch (error) {

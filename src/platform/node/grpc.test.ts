@@ -94,6 +94,10 @@ test('gRPC calls fail over to the next target, and a call that was not sent is m
   assert.equal(await say(channel, 'a'), 'one: a')
   await assert.rejects(say(channel, 'fail 14 no leader'), failsWith('unavailable'))
   assert.equal(await say(channel, 'b'), 'two: b')
+  await assert.rejects(say(channel, 'fail 2 context deadline exceeded'), failsWith('unknown'))
+  assert.equal(await say(channel, 'b'), 'one: b')
+  await assert.rejects(say(channel, 'fail 14 no leader'), failsWith('unavailable'))
+  assert.equal(await say(channel, 'b'), 'two: b')
   second.stop()
   await waitUntil(async () => (await say(channel, 'c').catch(String)) === 'one: c')
   channel.stream('/test.Echo/Chat').abandonTarget()
@@ -102,6 +106,10 @@ test('gRPC calls fail over to the next target, and a call that was not sent is m
     const error: unknown = await say(channel, 'd').catch((error: unknown) => error)
     return error instanceof GrpcError && error.code === 'unavailable' && !error.sent
   })
+  await assert.rejects(
+    say(channel, 'd'),
+    failsWith('unavailable', /no target can be reached: connect ECONNREFUSED/),
+  )
 })
 
 test('closing a gRPC channel ends its calls', async t => {

@@ -110,7 +110,11 @@ class NodeGrpcChannel implements GrpcChannel {
       return index
     }
     const code = this.#closed ? 'cancelled' : Date.now() >= deadline ? 'deadline-exceeded' : 'unavailable'
-    const details = this.#closed ? 'the channel was closed' : 'no target can be reached'
+    if (this.#closed) throw new GrpcError(code, 'the channel was closed', { sent: false })
+    const reasons = new Set(
+      (await Promise.all(this.#clients.map(connectionFailure))).filter(each => each !== ''),
+    )
+    const details = ['no target can be reached', ...reasons].join(': ')
     throw new GrpcError(code, details, { sent: false })
   }
 
@@ -118,7 +122,9 @@ class NodeGrpcChannel implements GrpcChannel {
     if (options.signal?.aborted) return options.signal.reason
     if (!isServiceError(error)) return error
     const code = grpcCodes[error.code] ?? 'unknown'
-    if (code === 'unavailable' || code === 'deadline-exceeded') this.#avoid(index)
+    // Servers in Go may report their own deadline as an unknown error, just before the client's expires.
+    const isLate = code === 'deadline-exceeded' || error.details === 'context deadline exceeded'
+    if (code === 'unavailable' || isLate) this.#avoid(index)
     return new GrpcError(code, error.details, { cause: error, sent: true })
   }
 
@@ -254,10 +260,22 @@ function addressOf(target: string): string | undefined {
 
 function credentialsOf(tls: GrpcTls | undefined, serverName: string | undefined): grpc.ChannelCredentials {
   if (tls === undefined) return grpc.credentials.createInsecure()
-  return grpc.credentials.createSsl(pem(tls.ca), pem(tls.key), pem(tls.cert), {
+  const verifyOptions: grpc.VerifyOptions = {
     checkServerIdentity: (host, certificate) => checkServerIdentity(serverName ?? host, certificate),
+  }
+  if (tls.files === undefined)
+    return grpc.credentials.createSsl(pem(tls.ca), pem(tls.key), pem(tls.cert), verifyOptions)
+  const provider = new grpc.experimental.FileWatcherCertificateProvider({
+    caCertificateFile: tls.files.ca,
+    certificateFile: tls.files.cert,
+    privateKeyFile: tls.files.key,
+    refreshIntervalMs: tlsFilesRefreshMs,
   })
+  return grpc.experimental.createCertificateProviderChannelCredentials(provider, provider, verifyOptions)
 }
+
+/** Certificates are renewed long before they expire. */
+const tlsFilesRefreshMs = 10_000
 
 function pem(content: Uint8Array | string | undefined): Buffer | null {
   return content === undefined ? null : Buffer.from(content)
@@ -286,6 +304,23 @@ async function becomesReady(client: grpc.Client, deadline: number): Promise<bool
     if (await promise) return false
   }
 }
+
+/**
+ * The reason why a target cannot be reached; empty when it is not known. The library tells it only to a call, which
+ * fails at once while the connection is broken.
+ */
+async function connectionFailure(client: grpc.Client): Promise<string> {
+  if (client.getChannel().getConnectivityState(false) !== TRANSIENT_FAILURE) return ''
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const deadline = Date.now() + failureTimeoutMs
+  client.makeUnaryRequest('/', toBuffer, identity, new Uint8Array(), { deadline }, error => {
+    resolve(/Last error: (?:Error: )?(.+?)\. Resolution note:/s.exec(error?.details ?? '')?.[1] ?? '')
+  })
+  return promise
+}
+
+/** Not reached: the call does not wait for a connection. */
+const failureTimeoutMs = 1_000
 
 /** Rejects with the signal's reason if aborted first. */
 async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

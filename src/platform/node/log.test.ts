@@ -46,8 +46,10 @@ test('an error is logged with its causes, and with its stack only for assertion 
   check({ error }, 'error="cannot bind: node n3 is gone"', { error: 'cannot bind: node n3 is gone' })
   const own = new Error('loop')
   own.cause = own
-  const followed = 'loop: loop: loop: loop: loop: loop: loop: loop'
-  check({ error: own }, `error="${followed}"`, { error: followed })
+  check({ error: own }, 'error=loop', { error: 'loop' })
+  const repeated = new Error('cannot connect: refused', { cause: new Error('refused', { cause: 'by host' }) })
+  const shown = "cannot connect: refused: 'by host'"
+  check({ error: repeated }, `error="${shown}"`, { error: shown })
   check({ error: new Error('a', { cause: { b: 1 } }) }, 'error="a: { b: 1 }"', { error: 'a: { b: 1 }' })
   const fault = new AssertionError('broken')
   check({ error: fault }, `error=${JSON.stringify(`broken\n${fault.stack}`)}`, {

@@ -123,14 +123,19 @@ function cut(text: string): string {
   return text.length > fieldCharactersMax ? `${text.slice(0, fieldCharactersMax)}...` : text
 }
 
-/** Maximum causes shown; an error may be its own cause. */
+/** Maximum causes read; an error may be its own cause. */
 const causesMax = 8
 
-/** The error and its causes, `cannot bind pod web-0: node n3 is gone`, with the stack if it is a bug. */
+/**
+ * The error and its causes, `cannot bind pod web-0: node n3 is gone`, with the stack if it is a bug. A cause that the
+ * message before contains is not repeated.
+ */
 function explain(error: Error): string {
   const messages: string[] = []
-  for (let each: unknown = error; each !== undefined && messages.length < causesMax;) {
-    messages.push(each instanceof Error ? each.message : inspectPlainly(each))
+  let each: unknown = error
+  for (let read = 0; each !== undefined && read < causesMax; read++) {
+    const message = each instanceof Error ? each.message : inspectPlainly(each)
+    if (messages.at(-1)?.includes(message) !== true) messages.push(message)
     each = each instanceof Error ? each.cause : undefined
   }
   const text = messages.join(': ')

@@ -4,6 +4,9 @@ import { readdirSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { constants, homedir, hostname, networkInterfaces, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { HandOverRequest } from '../hand-over.ts'
+import { fileURLToPath } from 'node:url'
 import type { ProcessUsage } from '../process-usage.ts'
 import { eventLoopBlocks } from './event-loop-watchdog.ts'
 import { processDetails } from './process-details.ts'
@@ -33,6 +36,11 @@ export function importModule(specifier: string): Promise<unknown> {
 /** The command that started this program, without its parameters. */
 export function programCommand(): readonly string[] {
   return [process.execPath, ...process.execArgv, process.argv[1] ?? '']
+}
+
+/** Of the Node that runs, and of the folder of this package. */
+export function programPaths(): { readonly node: string; readonly root: string } {
+  return { node: process.execPath, root: fileURLToPath(new URL('../../..', import.meta.url)) }
 }
 
 export function environmentVariables(): Readonly<Record<string, string | undefined>> {
@@ -76,14 +84,21 @@ function countOpenFiles(): number | undefined {
   }
 }
 
+export interface TerminationOptions {
+  /** The process exits within this time after the first signal in any case. */
+  readonly deadlineMs: number
+  /** SIGUSR2 ends the process, too, with a `HandOverRequest` as the reason. */
+  readonly handsOver?: boolean
+}
+
 /**
  * Aborted on SIGTERM or SIGINT. The process exits at the deadline after the first signal, and immediately on
  * a second. Signals that come together are one: ctrl-C reaches this process from the terminal and from its supervisor.
  */
-export function terminationSignal({ deadlineMs }: { readonly deadlineMs: number }): AbortSignal {
+export function terminationSignal({ deadlineMs, handsOver }: TerminationOptions): AbortSignal {
   const asked = new AbortController()
   let askedMs = Infinity
-  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+  for (const name of ['SIGTERM', 'SIGINT', ...(handsOver ? (['SIGUSR2'] as const) : [])] as const) {
     process.on(name, () => {
       if (asked.signal.aborted) {
         if (performance.now() - askedMs > togetherMs) endNow()
@@ -91,7 +106,7 @@ export function terminationSignal({ deadlineMs }: { readonly deadlineMs: number 
       }
       askedMs = performance.now()
       setTimeout(endNow, deadlineMs).unref()
-      asked.abort(new Error(`received ${name}`))
+      asked.abort(name === 'SIGUSR2' ? new HandOverRequest() : new Error(`received ${name}`))
     })
   }
   return asked.signal
@@ -107,6 +122,17 @@ function endNow(): never {
   process.emit('exit', 1)
   process.kill(process.pid, 'SIGKILL')
   throw new Error('SIGKILL has not ended the process')
+}
+
+/** A line of the standard input, without its end; empty when the input has ended. */
+export async function readInputLine(): Promise<string> {
+  const lines = createInterface({ input: process.stdin })
+  try {
+    for await (const line of lines) return line
+    return ''
+  } finally {
+    lines.close()
+  }
 }
 
 /** Aborted when the standard input ends: the process that started this one has closed it, or has ended. */

@@ -3,12 +3,10 @@ import { test } from 'node:test'
 import { findSupervisor } from './supervisor.ts'
 
 test('the supervisor is the parent process that says so, with the exit of the process that crashed', () => {
-  const launcher = '/program/k8ts'
   const check = (lastExit: string | undefined, crashed: unknown): void => {
-    const environment = { K8TS_SUPERVISOR_PID: '7', K8TS_LAUNCHER: launcher, K8TS_LAST_EXIT: lastExit }
+    const environment = { K8TS_SUPERVISOR_PID: '7', K8TS_LAST_EXIT: lastExit }
     assert.deepEqual(findSupervisor(environment, 7), {
       pid: 7,
-      launcher,
       ...(crashed !== undefined && { crashed }),
     })
     assert.equal(findSupervisor(environment, 8), undefined)

@@ -8,8 +8,6 @@ import type { ProcessExit } from '../platform.ts'
 
 export interface Supervisor {
   readonly pid: number
-  /** The program that becomes the supervisor of another process. */
-  readonly launcher: string
   /** The process before this one, if it crashed. */
   readonly crashed?: CrashedProcess
 }
@@ -19,20 +17,28 @@ export interface CrashedProcess {
   readonly exit: ProcessExit
 }
 
+/** Path of the program `k8ts`; undefined if this process was started otherwise. */
+export function findLauncher(environment = process.env): string | undefined {
+  return environment['K8TS_LAUNCHER']
+}
+
 /** By which a process tells the supervisor that it crashed; any other code ends the supervisor, too. */
 export const crashExitCode = 70
+
+/** By which a process tells the supervisor that another one continues: the program in `next-program`, or the same. */
+export const handOverExitCode = 75
 
 /** Undefined if this process was started without a supervisor. */
 export function findSupervisor(
   environment = process.env,
   parentPid: number = process.ppid,
 ): Supervisor | undefined {
-  const { K8TS_SUPERVISOR_PID: pid, K8TS_LAUNCHER: launcher, K8TS_LAST_EXIT: last } = environment
+  const { K8TS_SUPERVISOR_PID: pid, K8TS_LAST_EXIT: last } = environment
   // The variable is also in the environment of what this process starts.
-  if (launcher === undefined || Number(pid) !== parentPid) return undefined
+  if (pid === undefined || Number(pid) !== parentPid) return undefined
   const [status, crashedPid] = last?.split(' ').map(Number) ?? []
-  if (status === undefined || crashedPid === undefined) return { pid: parentPid, launcher }
-  return { pid: parentPid, launcher, crashed: { pid: crashedPid, exit: exitOf(status) } }
+  if (status === undefined || crashedPid === undefined) return { pid: parentPid }
+  return { pid: parentPid, crashed: { pid: crashedPid, exit: exitOf(status) } }
 }
 
 /** The status as a shell reports it. */

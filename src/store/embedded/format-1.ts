@@ -1,10 +1,10 @@
 /**
- * Format 1 was an SQLite database in `store.db`. Its content becomes a log when the store is opened, with all
- * revisions; the database is kept under another name.
+ * Format 1 was an SQLite database in `store.db`. Its content becomes a log with all revisions; the database is kept
+ * under another name.
  */
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import type { Platform } from '#/platform/platform.ts'
+import type { DatabaseSync } from 'node:sqlite'
+import type { Files, Platform } from '#/platform/platform.ts'
 import type { FrameRecord } from './frame.ts'
 import { rangeOf } from './segment-header.ts'
 import { writeLog } from './write-log.ts'
@@ -16,6 +16,12 @@ export interface MigrationOptions {
   readonly segmentBytesMax: number
 }
 
+export async function hasFormat1(files: Pick<Files, 'stat'>, folder: string): Promise<boolean> {
+  return (await files.stat(join(folder, databaseName))) !== undefined
+}
+
+const databaseName = 'store.db'
+
 /** Does nothing unless the folder has a store of format 1. A migration that was interrupted begins again. */
 export async function migrateFormat1({
   platform,
@@ -24,10 +30,10 @@ export async function migrateFormat1({
   segmentBytesMax,
 }: MigrationOptions): Promise<void> {
   const { files, clock, random, log } = platform
-  const path = join(folder, 'store.db')
-  if ((await files.stat(path)) === undefined) return
+  if (!(await hasFormat1(files, folder))) return
+  const path = join(folder, databaseName)
   for (const name of await files.list(folder)) if (rangeOf(name)) await files.remove(join(folder, name))
-  const database = openDatabase(path)
+  const database = await openDatabase(path)
   try {
     const compacted = Number(
       database.prepare(`SELECT value FROM meta WHERE name = 'compacted'`).get()?.['value'],
@@ -41,11 +47,13 @@ export async function migrateFormat1({
   } finally {
     database.close()
   }
-  await files.rename(path, join(folder, 'store.db.migrated'))
+  await files.rename(path, `${path}.migrated`)
   for (const suffix of ['-wal', '-shm', '.lock']) await files.remove(path + suffix)
 }
 
-function openDatabase(path: string): DatabaseSync {
+async function openDatabase(path: string): Promise<DatabaseSync> {
+  // Loaded only here, since no other code needs it.
+  const { DatabaseSync } = await import('node:sqlite')
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
     const check = database.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check']

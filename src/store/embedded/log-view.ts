@@ -8,6 +8,7 @@ import type { Clock, Files, Platform, ReadFile } from '#/platform/platform.ts'
 import type { StoreContent, StoredEntry } from '../content.ts'
 import type { Version } from '../local/version.ts'
 import { StoreDamagedError } from './damage.ts'
+import { hasFormat1 } from './format-1.ts'
 import { valueIn } from './frame.ts'
 import { positionAt, segmentAt } from './location.ts'
 import { markPaths, type StorePlace } from './mark.ts'
@@ -129,7 +130,7 @@ export class LogView implements StoreContent {
 }
 
 export async function assertCurrentFormat(files: Files, folder: string): Promise<void> {
-  if (await files.stat(join(folder, 'store.db')))
+  if (await hasFormat1(files, folder))
     throw new Error(`the store in ${folder} has an older format: start k8ts up once, which migrates it`)
 }
 

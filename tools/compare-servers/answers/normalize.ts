@@ -31,7 +31,7 @@ function walk(value: unknown, key: string, context: NormalizeContext): unknown {
   }
   if (Array.isArray(value)) return value.map(each => walk(each, key, context))
   if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(withoutSuffix(value as Fields))
+  const entries = Object.entries(withSortedNames(withSortedRules(withoutSuffix(value as Fields))))
   return Object.fromEntries(
     entries.map(([name, each]) => [normalizeKey(name), walk(each, name, context)] as const),
   )
@@ -48,6 +48,7 @@ const allocated: ReadonlySet<string> = new Set([
   'continue',
   'expirationTimestamp',
   'id_token_signing_alg_values_supported',
+  'serverAddress',
   'jwks_uri',
 ])
 
@@ -102,6 +103,25 @@ function withoutSuffix(value: Fields): Fields {
   if (typeof name !== 'string' || typeof generateName !== 'string' || !name.startsWith(generateName))
     return value
   return { ...value, name: `${generateName}<suffix>` }
+}
+
+/** In a schema, `required` is a set. */
+function withSortedNames(value: Fields): Fields {
+  const { required } = value
+  const isSet = Array.isArray(required) && 'properties' in value
+  return isSet ? { ...value, required: [...(required as readonly string[])].sort() } : value
+}
+
+/** The rules of a SelfSubjectRulesReview come in the order of a map, which kube-apiserver draws for each request. */
+function withSortedRules(value: Fields): Fields {
+  const { resourceRules, nonResourceRules } = value
+  if (!Array.isArray(resourceRules) || !Array.isArray(nonResourceRules)) return value
+  const sorted = (rules: readonly unknown[]): readonly unknown[] =>
+    rules
+      .map(rule => JSON.stringify(rule))
+      .sort()
+      .map(text => JSON.parse(text) as unknown)
+  return { ...value, resourceRules: sorted(resourceRules), nonResourceRules: sorted(nonResourceRules) }
 }
 
 /** Versions and keys are a server's own. */

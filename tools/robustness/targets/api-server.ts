@@ -46,7 +46,7 @@ export function kubeconfigOf(folder: string): string {
 }
 
 /** True if it answers a consistent read. */
-async function isServing(kubeconfig: string): Promise<boolean> {
+export async function isServing(kubeconfig: string): Promise<boolean> {
   await using client = await K8tsClient.open('probe', kubeconfig)
   return (await client.list({ match: 'consistent' }, probeTimeoutMs)) !== undefined
 }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { Fault, MissingFault } from '../faults.ts'
 import { apiServerProcess, kubeconfigOf } from './api-server.ts'
 import { freePorts } from './free-ports.ts'
-import { HostNetwork, loopbackHosts, type Host } from './hosts.ts'
+import { HostNetwork, loopbackHosts, type Host } from '../../../tests/hosts/host-network.ts'
 import { draw, killFault, missingSyncFaults, stopFault, syncFaults } from './process-faults.ts'
 import { ServerProcess } from './server-process.ts'
 import type { Target, TargetOptions } from './target.ts'
@@ -31,7 +31,7 @@ export async function startEtcdTarget(options: TargetOptions): Promise<Target> {
   await using stack = new AsyncDisposableStack()
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   const count = memberCount + apiServerCount
-  const network = isIsolated ? stack.use(await HostNetwork.create(count)) : undefined
+  const network = isIsolated ? stack.use(await HostNetwork.create({ count, bridge: 'here' })) : undefined
   const hosts = network?.hosts ?? loopbackHosts(count)
   const memberHosts = hosts.slice(0, memberCount)
   const serverHosts = hosts.slice(memberCount)

@@ -7,6 +7,16 @@ export interface Target extends AsyncDisposable {
   readonly kubeconfigs: readonly string[]
   readonly faults: readonly Fault[]
   readonly missingFaults: readonly MissingFault[]
+  /** Longest time without an acknowledged write; not checked when absent. */
+  readonly unavailableMsMax?: number
+  /** What else must hold, when everything has healed and come to rest. */
+  readonly check?: () => Promise<TargetCheck>
+}
+
+export interface TargetCheck {
+  readonly violations: readonly string[]
+  /** A line of the report. */
+  readonly figures: string
 }
 
 export interface TargetOptions {

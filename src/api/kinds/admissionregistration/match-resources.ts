@@ -3,7 +3,7 @@ import { enumValues } from '../../definitions.ts'
 import { required, type FieldError } from '../../field-error.ts'
 import type { MatchResources } from '../../generated/admissionregistration/v1.ts'
 import type { LabelSelector } from '../../selectors/selector.ts'
-import { validateChoice } from '../validation/field-checks.ts'
+import { validatePresentChoice } from '../validation/field-checks.ts'
 import { validateSelector } from '../validation/selectors.ts'
 import { mapCopyOnWrite, withField, withMissing } from '../../copy-on-write.ts'
 import { validateNamedRule, withScope } from './resource-rules.ts'
@@ -20,7 +20,7 @@ export function validateMatchResources(field: string, match: MatchResources | un
   if (!match) return []
   const { resourceRules = [], excludeResourceRules = [] } = match
   return [
-    ...validateChoice(`${field}.matchPolicy`, match.matchPolicy, matchPolicies),
+    ...validatePresentChoice(`${field}.matchPolicy`, match.matchPolicy, matchPolicies),
     ...validateRequiredSelector(`${field}.namespaceSelector`, match.namespaceSelector),
     ...validateRequiredSelector(`${field}.objectSelector`, match.objectSelector),
     ...resourceRules.flatMap((rule, index) => validateNamedRule(`${field}.resourceRules[${index}]`, rule)),

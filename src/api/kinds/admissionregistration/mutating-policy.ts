@@ -10,6 +10,7 @@ import { validateMutatingOperations } from './resource-rules.ts'
 import { reinvocationPolicies } from './webhook-configuration.ts'
 
 export const mutatingAdmissionPolicyRules: KindRules<MutatingAdmissionPolicy> = {
+  validatesMetadataOnce: true,
   allowsUnqualifiedFinalizers: true,
   tracksGeneration: true,
   allowUnconditionalUpdate: false,

@@ -35,6 +35,7 @@ const shared = {
 } as const
 
 export const validatingAdmissionPolicyBindingRules: KindRules<ValidatingAdmissionPolicyBinding> = {
+  validatesMetadataOnce: true,
   allowsUnqualifiedFinalizers: true,
   ...shared,
   withDefaults: binding => withField(binding, 'spec', withMatch),
@@ -43,6 +44,7 @@ export const validatingAdmissionPolicyBindingRules: KindRules<ValidatingAdmissio
 }
 
 export const mutatingAdmissionPolicyBindingRules: KindRules<MutatingAdmissionPolicyBinding> = {
+  validatesMetadataOnce: true,
   allowsUnqualifiedFinalizers: true,
   ...shared,
   withDefaults: binding => withField(binding, 'spec', withMatch),

@@ -11,7 +11,7 @@ import type {
 } from '../../generated/admissionregistration/v1.ts'
 import { parseGroupVersion } from '../../group-version.ts'
 import { checkDns1035Label, checkDns1123Subdomain } from '../../names.ts'
-import { validateChoice, validatePresent } from '../validation/field-checks.ts'
+import { validatePresentChoice, validatePresent } from '../validation/field-checks.ts'
 import { withField, withMissing } from '../../copy-on-write.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
 import { validateMatchConditions } from './match-conditions.ts'
@@ -35,7 +35,7 @@ export function validatePolicy(spec: Unchecked<PolicySpec>): FieldError[] {
   const { matchConstraints, paramKind } = spec
   const field = 'spec.matchConstraints'
   return [
-    ...validateChoice('spec.failurePolicy', spec.failurePolicy, failurePolicies),
+    ...validatePresentChoice('spec.failurePolicy', spec.failurePolicy, failurePolicies),
     ...(paramKind ? validateParamKind('spec.paramKind', paramKind) : []),
     ...(matchConstraints
       ? [

@@ -213,7 +213,7 @@ test('validation of admission policy match constraints', () => {
   )
   check(
     policy({ failurePolicy: '', paramKind: {} }),
-    'spec.failurePolicy: Required value',
+    'spec.failurePolicy: Unsupported value: "": supported values: "Fail", "Ignore"',
     'spec.paramKind.apiVersion: Required value',
     'spec.paramKind.kind: Required value',
   )

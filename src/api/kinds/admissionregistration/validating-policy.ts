@@ -15,8 +15,10 @@ import { validatePolicy, withPolicyDefaults } from './policy.ts'
 import { warningsForReservedName } from './reserved-name.ts'
 
 export const validatingAdmissionPolicyRules: KindRules<ValidatingAdmissionPolicy> = {
+  validatesMetadataOnce: true,
   allowsUnqualifiedFinalizers: true,
   tracksGeneration: true,
+  statusKeepsMetadata: true,
   allowUnconditionalUpdate: false,
   withDefaults: withSpecDefaults,
   validate: validateValidatingPolicy,

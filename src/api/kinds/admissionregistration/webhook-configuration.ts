@@ -35,6 +35,7 @@ const shared = {
 } as const
 
 export const validatingWebhookConfigurationRules: KindRules<ValidatingWebhookConfiguration> = {
+  validatesMetadataOnce: true,
   allowsUnqualifiedFinalizers: true,
   ...shared,
   withDefaults: configuration =>
@@ -44,6 +45,7 @@ export const validatingWebhookConfigurationRules: KindRules<ValidatingWebhookCon
 }
 
 export const mutatingWebhookConfigurationRules: KindRules<MutatingWebhookConfiguration> = {
+  validatesMetadataOnce: true,
   allowsUnqualifiedFinalizers: true,
   ...shared,
   withDefaults: configuration =>

@@ -23,47 +23,25 @@ function withVersion(change: object): object {
   return definition({ versions: [versionWith({ type: 'object' }, change)] })
 }
 
-test('nested schemas in fields of several types are decoded like all others', () => {
-  const versionsOf = (schema: object): object =>
-    (withDefaults(definition({ versions: [versionWith(schema)] })) as Spec).spec
-  const check = (given: object, expected: object): void => {
-    assert.deepEqual(versionsOf(given), versionsOf(expected))
-    assert.equal(JSON.stringify(versionsOf(given)), JSON.stringify(versionsOf(expected)))
-  }
-  check({ items: { maxLength: null, type: 'string', unknown: 1 } }, { items: { type: 'string' } })
-  check({ items: [{ properties: null }] }, { items: [{}] })
-  check(
-    { properties: { a: { additionalProperties: { not: null } } } },
-    { properties: { a: { additionalProperties: {} } } },
-  )
-  check({ items: { properties: { a: null } } }, { items: { properties: { a: {} } } })
-  check({ items: { items: { type: null } } }, { items: { items: {} } })
-  check({ items: { default: { a: null } } }, { items: { default: { a: null } } })
-  check({ additionalProperties: true }, { additionalProperties: true })
-})
-
-interface Spec {
-  readonly spec: object
-}
-
 test('a CRD defaults singular, list kind and conversion strategy', () => {
   const conversion = { strategy: 'None' }
-  assert.deepEqual(
-    withDefaults(definition({})),
-    definition({ names: { ...names, singular: 'foo', listKind: 'FooList' }, conversion }),
-  )
+  const status = { storedVersions: ['v1'] }
+  assert.deepEqual(withDefaults(definition({})), {
+    ...definition({ names: { ...names, singular: 'foo', listKind: 'FooList' }, conversion }),
+    status,
+  })
   const service = { namespace: 'a', name: 'b' }
   const webhook = (given: object) => ({
     strategy: 'Webhook',
     webhook: { clientConfig: { service: given }, conversionReviewVersions: ['v1'] },
   })
-  assert.deepEqual(
-    withDefaults(definition({ conversion: webhook(service) })),
-    definition({
+  assert.deepEqual(withDefaults(definition({ conversion: webhook(service) })), {
+    ...definition({
       names: { ...names, singular: 'foo', listKind: 'FooList' },
       conversion: webhook({ ...service, port: 443 }),
     }),
-  )
+    status,
+  })
 })
 
 test('status.storedVersions of a CRD records the storage version', () => {
@@ -86,6 +64,12 @@ test('status.storedVersions of a CRD records the storage version', () => {
 
 test('the name of a CRD must be plural.group', () => {
   check(definition({}))
+  const detail = 'must be spec.names.plural+"."+spec.group'
+  check(
+    { ...definition({}), metadata: { name: 'foos-1', generateName: 'foos-' } },
+    `metadata.generateName: Invalid value: "foos-": ${detail}`,
+    `metadata.name: Invalid value: "foos-1": ${detail}`,
+  )
   check(
     definition({}, 'foo.example.com'),
     'metadata.name: Invalid value: "foo.example.com": must be spec.names.plural+"."+spec.group',
@@ -163,6 +147,7 @@ test('a CRD requires exactly one storage version and a schema per version', () =
   check(
     withVersion({ name: '1' }),
     'spec.versions[0].name: Invalid value: "1": a DNS-1035 label must consist of',
+    'spec.version: Invalid value: "1": a DNS-1035 label must consist of',
   )
   check(withVersion({ schema: {} }), 'spec.versions[0].schema.openAPIV3Schema: Required value')
   check(
@@ -172,6 +157,28 @@ test('a CRD requires exactly one storage version and a schema per version', () =
   check(
     withVersion({ deprecated: true, deprecationWarning: 'a\u0007' }),
     'spec.versions[0].deprecationWarning: Invalid value: "a\\a": must only contain printable UTF-8 characters; non-pr',
+  )
+})
+
+test('selectable fields and defaults of a CRD need a schema that is used', () => {
+  const selectableFields = [{ jsonPath: '.spec.a' }]
+  check(
+    withVersion({ schema: {}, selectableFields }),
+    'spec.versions[0].schema.openAPIV3Schema: Required value',
+    'spec.selectableFields: Invalid value: "": may only be set when validations.schema is included',
+  )
+  const defaulted = { type: 'object', properties: { a: { type: 'string', default: 'x' } } }
+  check(
+    definition({ versions: [versionWith(defaulted)], preserveUnknownFields: true }),
+    'spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema',
+    'spec.preserveUnknownFields: Invalid value: true: cannot set to true',
+  )
+  const twice = [versionWith({ type: 'object' }), versionWith(defaulted)]
+  check(
+    definition({ versions: twice }),
+    'spec.versions: Invalid value: [',
+    'spec.versions: Invalid value: [',
+    'status.storedVersions: Invalid value: ["v1"]: must have the storage version v1',
   )
 })
 

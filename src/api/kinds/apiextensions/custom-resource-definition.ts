@@ -4,8 +4,8 @@
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 import { isTrue, withCondition } from '../../conditions.ts'
-import { decodeUnions } from '../../custom-resources/decode-unions.ts'
 import { cleanupFinalizer } from '../../custom-resources/definition-status.ts'
+import { withoutEmptyKeywords } from '../../custom-resources/without-empty-keywords.ts'
 import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
 import type {
   CustomResourceConversion,
@@ -45,16 +45,18 @@ export const customResourceDefinitionRules: KindRules<CustomResourceDefinition> 
     }),
   prepareForUpdate: withStoredVersion,
   validate: definition => [
-    ...validateName(definition.metadata.name ?? '', definition.spec ?? {}),
-    ...validateDefinition(definition),
-    ...validatePreserving(definition.spec ?? {}),
+    ...validateName(definition),
+    ...validateSpec(definition),
+    ...validateStatus(definition),
     ...validateApproval(definition, definition.spec?.group ?? ''),
+    ...validatePreserving(definition.spec ?? {}),
   ],
   validateUpdate: (definition, old) => [
-    ...validateDefinition(definition),
+    ...validateSpec(definition),
     ...validateUnchanged(definition, old),
-    ...(old.spec?.preserveUnknownFields ? [] : validatePreserving(definition.spec ?? {})),
+    ...validateStatus(definition),
     ...(isApprovalChanged(definition, old) ? validateApproval(definition, definition.spec?.group ?? '') : []),
+    ...(old.spec?.preserveUnknownFields ? [] : validatePreserving(definition.spec ?? {})),
   ],
   validateStatusUpdate: ({ status = {} }: Definition) => {
     return validateGivenNames('status.acceptedNames', status.acceptedNames ?? {})
@@ -79,27 +81,51 @@ const deletionPending = {
 
 /** Adds the storage version to `status.storedVersions`. */
 function withStoredVersion(definition: CustomResourceDefinition): CustomResourceDefinition {
-  const storage = definition.spec?.versions?.find(version => version.storage)?.name
+  const version = definition.spec?.versions?.find(({ storage }) => storage)
+  const storage = version && (version.name ?? '')
   const stored = definition.status?.storedVersions ?? []
-  if (!storage || stored.includes(storage)) return definition
+  if (storage === undefined || stored.includes(storage)) return definition
   return { ...definition, status: { ...definition.status, storedVersions: [...stored, storage] } }
 }
 
-function validateDefinition({ spec = {}, status = {} }: Definition): FieldError[] {
+function validateSpec({ spec = {} }: Definition): FieldError[] {
   return [
     ...validateGroup(spec.group ?? ''),
     ...validateChoice('spec.scope', spec.scope, ['Cluster', 'Namespaced']),
     ...validateVersions(spec),
     ...validateNames('spec.names', spec.names ?? {}),
+    ...(spec.preserveUnknownFields && (spec.conversion?.strategy ?? 'None') !== 'None'
+      ? [
+          invalid(
+            'spec.conversion.strategy',
+            spec.conversion?.strategy,
+            'must be None if spec.preserveUnknownFields is true',
+          ),
+        ]
+      : []),
     ...(spec.conversion ? validateConversion(spec.conversion) : []),
+  ]
+}
+
+function validateStatus({ spec = {}, status = {} }: Definition): FieldError[] {
+  return [
     ...validateGivenNames('status.acceptedNames', status.acceptedNames ?? {}),
     ...validateStored(status.storedVersions, spec),
   ]
 }
 
-function validateName(name: string, { names = {}, group = '' }: Spec): FieldError[] {
-  if (name === '' || name === `${names.plural ?? ''}.${group}`) return []
-  return [invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')]
+/** The prefix of a generated name is validated as the name is. */
+function validateName({ metadata, spec: { names = {}, group = '' } = {} }: Definition): FieldError[] {
+  const { generateName = '', name = '' } = metadata ?? {}
+  const given = [
+    ['metadata.generateName', generateName],
+    ['metadata.name', name],
+  ] as const
+  return given.flatMap(([field, text]) =>
+    text === '' || text === `${names.plural ?? ''}.${group}`
+      ? []
+      : [invalid(field, text, 'must be spec.names.plural+"."+spec.group')],
+  )
 }
 
 function validateGroup(group: string): FieldError[] {
@@ -115,8 +141,9 @@ function validateStored(stored: readonly string[] | undefined, { versions = [] }
   const field = 'status.storedVersions'
   if (!stored?.length) return [invalid(field, stored ?? null, 'must have at least one stored version')]
   const names = new Set(versions.map(({ name = '' }) => name))
+  // A version that has a duplicate is not listed for the second.
   const listed = new Set(stored)
-  const unlisted = versions.filter(({ storage, name = '' }) => storage === true && !listed.has(name))
+  const unlisted = versions.filter(({ storage, name = '' }) => !listed.delete(name) && storage === true)
   return [
     ...unlisted.map(({ name = '' }) => invalid(field, stored, `must have the storage version ${name}`)),
     ...stored.flatMap((name, index) =>
@@ -159,15 +186,19 @@ function validateUnchanged({ spec = {} }: Definition, { spec: old = {}, status }
 }
 
 function withDefinitionDefaults(definition: CustomResourceDefinition): CustomResourceDefinition {
-  return withField(definition, 'spec', spec => {
+  const defaulted = withField(definition, 'spec', spec => {
     const named = withField(spec, 'names', withNames)
-    const decoded = withField(named, 'versions', versions => mapCopyOnWrite(versions, withDecodedSchema))
-    return withField(withConversion(decoded), 'conversion', withWebhookPort)
+    const schemas = withField(named, 'versions', versions => mapCopyOnWrite(versions, withoutEmpty))
+    return withField(withConversion(schemas), 'conversion', withWebhookPort)
   })
+  return definition.status?.storedVersions?.length ? defaulted : withStoredVersion(defaulted)
 }
 
-function withDecodedSchema(version: CustomResourceDefinitionVersion): CustomResourceDefinitionVersion {
-  return withField(version, 'schema', schema => withField(schema, 'openAPIV3Schema', decodeUnions))
+function withoutEmpty(version: CustomResourceDefinitionVersion): CustomResourceDefinitionVersion {
+  const hasStatus = version.subresources?.status !== undefined
+  return withField(version, 'schema', schema =>
+    withField(schema, 'openAPIV3Schema', root => withoutEmptyKeywords(root, hasStatus)),
+  )
 }
 
 function withNames(names: CustomResourceDefinitionNames): CustomResourceDefinitionNames {

@@ -1,7 +1,7 @@
 /** Warnings about unrecognized formats, which validation of custom resources ignores. */
 import type { CustomResourceDefinition, JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { quote } from '../../text/quote.ts'
-import { subschemasOf, validateShape } from '../../custom-resources/subschemas.ts'
+import { subschemasOf, validatePatternSizes } from '../../custom-resources/subschemas.ts'
 
 /** For an update, only new formats are reported. */
 export function warningsForFormats(
@@ -51,7 +51,7 @@ function unknownFormatsOf({ spec }: CustomResourceDefinition): ReadonlySet<strin
   const found = new Set<string>()
   for (const { schema } of spec?.versions ?? []) {
     const { openAPIV3Schema: root } = schema ?? {}
-    if (root && validateShape('', root).length === 0) collect(root, found)
+    if (root && validatePatternSizes('', root).length === 0) collect(root, found)
   }
   return found
 }

@@ -59,11 +59,11 @@ CustomResourceSubresources: status? scale?
 CustomResourceValidation: openAPIV3Schema?
 ExternalDocumentation: description url
 JSONSchemaProps: id $schema $ref? description type format title default? maximum? exclusiveMaximum minimum?
-  exclusiveMinimum maxLength? minLength? pattern maxItems? minItems? uniqueItems multipleOf? enum
-  maxProperties? minProperties? required items? allOf oneOf anyOf not? properties additionalProperties?
-  patternProperties dependencies additionalItems? definitions externalDocs? example? nullable
+  exclusiveMinimum maxLength? minLength? pattern maxItems? minItems? uniqueItems multipleOf? enum?
+  maxProperties? minProperties? required items? allOf? oneOf? anyOf? not? properties additionalProperties?
+  patternProperties? dependencies? additionalItems? definitions? externalDocs? example? nullable
   x-kubernetes-preserve-unknown-fields? x-kubernetes-embedded-resource x-kubernetes-int-or-string
-  x-kubernetes-list-map-keys x-kubernetes-list-type? x-kubernetes-map-type? x-kubernetes-validations
+  x-kubernetes-list-map-keys? x-kubernetes-list-type? x-kubernetes-map-type? x-kubernetes-validations
 SelectableField: jsonPath
 ServiceReference: namespace name path? port?
 ValidationRule: rule message messageExpression reason? fieldPath optionalOldSelf?

@@ -201,19 +201,7 @@ test('with the status subresource the root schema allows few keywords', () => {
   ])
 })
 
-test('malformed schemas are rejected without throwing', () => {
-  check(
-    { type: 'object', additionalProperties: 7 },
-    's.additionalProperties: Invalid value: 7: must be a schema',
-  )
-  check(
-    object({ a: { type: 'array', items: { type: 7 } } }),
-    's.properties[a].items: Invalid value: {"type":7}: json:',
-  )
-  check(
-    object({ a: { type: 'array', items: { type: 'object', properties: { b: { items: true } } } } }),
-    's.properties[a].items.properties[b].items: Invalid value: true: must be a schema',
-  )
+test('schemas with unusual names and of great depth are validated', () => {
   check(
     JSON.parse('{"type":"object","properties":{"__proto__":{},"constructor":{"type":"string"}}}'),
     's.properties[__proto__].type: Required value',

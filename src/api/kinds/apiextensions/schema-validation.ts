@@ -6,11 +6,11 @@ import { forbiddenField, invalid, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { hasUnsupportedKeyword, validateKeywords } from '../../custom-resources/schema-keywords.ts'
 import { validateStructuralSchema } from '../../custom-resources/structural-schema.ts'
-import { someSchema, validateShape } from '../../custom-resources/subschemas.ts'
+import { someSchema, validatePatternSizes } from '../../custom-resources/subschemas.ts'
 
 export function validateSchema(field: string, schema: JSONSchemaProps, hasStatus: boolean): FieldError[] {
-  const misshapen = validateShape(field, schema)
-  if (misshapen.length > 0) return misshapen
+  const oversized = validatePatternSizes(field, schema)
+  if (oversized.length > 0) return oversized
   return [
     ...(hasStatus ? validateRoot(field, schema) : []),
     ...(schema.nullable ? [forbiddenField(`${field}.nullable`, 'nullable cannot be true at the root')] : []),
@@ -54,7 +54,7 @@ function validateRoot(field: string, schema: JSONSchemaProps): FieldError[] {
       'subresource is enabled'
     return [invalid(`${field}.type`, schema.type, detail)]
   }
-  const isSaid = (value: unknown) => value !== undefined && value !== false && value !== ''
+  const isSaid = (value: unknown) => value !== undefined && value !== false
   if (Object.entries(schema).every(([name, value]) => rootKeywords.has(name) || !isSaid(value))) return []
   const names = [...rootKeywords.values()].join(' ')
   const detail =

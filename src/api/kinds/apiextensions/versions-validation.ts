@@ -12,12 +12,13 @@ import { equalJson } from '../../text/json-value.ts'
 import { checkDns1035Label } from '../../names.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
 import { validateSchema } from './schema-validation.ts'
-import { validateShape } from '../../custom-resources/subschemas.ts'
+import { someSchema, validatePatternSizes } from '../../custom-resources/subschemas.ts'
 import { validateColumn, validateSelectableFields, validateSubresources } from './version-parts-validation.ts'
 
 type Version = Unchecked<CustomResourceDefinitionVersion>
 
-export function validateVersions({ versions = [] }: Unchecked<CustomResourceDefinitionSpec>): FieldError[] {
+export function validateVersions(spec: Unchecked<CustomResourceDefinitionSpec>): FieldError[] {
+  const { versions = [], preserveUnknownFields } = spec
   const isShared = sharedParts(versions)
   const [first] = versions
   const hasStatus = versions.some(({ subresources }) => subresources?.status !== undefined)
@@ -25,8 +26,12 @@ export function validateVersions({ versions = [] }: Unchecked<CustomResourceDefi
     ...versions.flatMap((version, index) =>
       schemaOf(version) === undefined ? [required(`spec.versions[${index}].schema.openAPIV3Schema`, '')] : [],
     ),
+    ...(preserveUnknownFields && versions.some(hasDefaults)
+      ? [invalid('spec.preserveUnknownFields', true, 'must be false in order to use defaults in the schema')]
+      : []),
     ...versions.flatMap((version, index) => validateVersion(index, version, isShared)),
     ...validateSet(versions),
+    ...(first?.name ? validateVersionName('spec.version', first.name) : []),
     ...(first
       ? validateParts(
           partFields(part => (isShared(part) ? 'spec' : undefined)),
@@ -67,13 +72,22 @@ function partFields(ownerOf: (part: Part) => string | undefined): PartFields {
 
 function validateVersion(index: number, version: Version, isShared: (part: Part) => boolean): FieldError[] {
   const field = `spec.versions[${index}]`
-  const problems = checkDns1035Label(version.name ?? '')
   const fields = partFields(part => (isShared(part) ? undefined : field))
   return [
-    ...(problems.length > 0 ? [invalid(`${field}.name`, version.name ?? '', problems.join(','))] : []),
+    ...validateVersionName(`${field}.name`, version.name ?? ''),
     ...validateDeprecation(`${field}.deprecationWarning`, version),
     ...validateParts(fields, version, version.subresources?.status !== undefined),
   ]
+}
+
+function validateVersionName(field: string, name: string): FieldError[] {
+  const problems = checkDns1035Label(name)
+  return problems.length > 0 ? [invalid(field, name, problems.join(','))] : []
+}
+
+function hasDefaults(version: Version): boolean {
+  const schema = schemaOf(version)
+  return schema !== undefined && someSchema(schema, each => each.default !== undefined)
 }
 
 function validateParts(fields: PartFields, version: Version, hasStatus: boolean): FieldError[] {
@@ -86,10 +100,26 @@ function validateParts(fields: PartFields, version: Version, hasStatus: boolean)
     ...(columnsField
       ? columns.flatMap((column, index) => validateColumn(`${columnsField}[${index}]`, column))
       : []),
-    ...(fields.selectableFields && schema && validateShape('', schema).length === 0
-      ? validateSelectableFields(fields.selectableFields, selectableFields, schema)
+    ...(fields.selectableFields && selectableFields.length > 0
+      ? validateSelectable(fields.selectableFields, selectableFields, schema)
       : []),
   ]
+}
+
+function validateSelectable(
+  field: string,
+  selectable: NonNullable<Version['selectableFields']>,
+  schema: JSONSchemaProps | undefined,
+): FieldError[] {
+  if (schema !== undefined)
+    return validatePatternSizes('', schema).length === 0
+      ? validateSelectableFields(field, selectable, schema)
+      : []
+  // The texts are those of Kubernetes, although one of them says the opposite.
+  const detail = field.startsWith('spec.versions[')
+    ? 'may only be set when `version.schema.openAPIV3Schema` is not included'
+    : 'may only be set when validations.schema is included'
+  return [invalid(field, '', detail)]
 }
 
 function validateSet(versions: readonly Version[]): FieldError[] {

@@ -20,6 +20,7 @@ import { withField, withMissing } from '../../copy-on-write.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
 
 export const apiServiceRules: KindRules<APIService> = {
+  statusKeepsMetadata: true,
   allowsUnqualifiedFinalizers: true,
   names: pathSegmentNames,
   allowUnconditionalUpdate: false,
@@ -48,17 +49,22 @@ function withLocalAvailability(apiService: APIService): APIService {
 
 function validateApiService({ metadata, spec = {} }: Unchecked<APIService>): FieldError[] {
   return [
-    ...validateName(metadata?.name ?? '', spec),
+    ...validateName('metadata.generateName', metadata?.generateName ?? '', spec),
+    ...validateName('metadata.name', metadata?.name ?? '', spec),
     ...validateGroupVersion(spec),
     ...validatePriorities(spec),
     ...(spec.service ? validateService(spec, spec.service) : validateLocal(spec)),
   ]
 }
 
-function validateName(name: string, { group = '', version = '' }: Unchecked<APIServiceSpec>): FieldError[] {
+function validateName(
+  field: string,
+  name: string,
+  { group = '', version = '' }: Unchecked<APIServiceSpec>,
+): FieldError[] {
   const expected = `${version}.${group}`
   if (name === '' || name === expected || checkPathSegmentName(name).length > 0) return []
-  return [invalid('metadata.name', name, `must be \`spec.version+"."+spec.group\`: ${quote(expected)}`)]
+  return [invalid(field, name, `must be \`spec.version+"."+spec.group\`: ${quote(expected)}`)]
 }
 
 function validateGroupVersion({ group = '', version = '' }: Unchecked<APIServiceSpec>): FieldError[] {

@@ -28,8 +28,13 @@ import { withDefaults as withNonEmpty, withField, withMissing } from '../../copy
 import { isZero, validatePositiveIntOrPercent, validateNotMoreThan100Percent } from './rolling-update.ts'
 import { validateSelectorUnchanged } from './replicas-validation.ts'
 
+/** Annotation that stores the template generation, formerly the spec field `templateGeneration`. */
+const templateGenerationKey = 'deprecated.daemonset.template.generation'
+
 export const daemonSetRules: KindRules<DaemonSet> = {
   tracksGeneration: true,
+  conversionAnnotations: [templateGenerationKey],
+  emptyObject: { annotations: { [templateGenerationKey]: '0' } },
   withDefaults,
   prepareForCreate: object => {
     const generation = Math.max(templateGenerationOf(object), 1)
@@ -45,6 +50,7 @@ export const daemonSetRules: KindRules<DaemonSet> = {
     ...validateSelectorUnchanged(object.spec?.selector, old.spec?.selector),
     ...validateSpec('spec', object.spec ?? {}),
   ],
+  prepareForStatusUpdate: (object, old) => withTemplateGeneration(object, templateGenerationOf(old)),
   validateStatusUpdate: (object, old) => validateStatus(object.status, old.status),
   warnings(object, old) {
     const isSame = old !== undefined && semanticEqual(object.spec?.template, old.spec?.template)
@@ -58,9 +64,6 @@ const emptyStatus: DaemonSetStatus = {
   desiredNumberScheduled: 0,
   numberReady: 0,
 }
-
-/** Annotation that stores the template generation, formerly the spec field `templateGeneration`. */
-const templateGenerationKey = 'deprecated.daemonset.template.generation'
 
 function templateGenerationOf({ metadata }: DaemonSet): number {
   const generation = parseInt64(metadata.annotations?.[templateGenerationKey] ?? '0')

@@ -20,7 +20,10 @@ import { isZero, validatePositiveIntOrPercent, validateNotMoreThan100Percent } f
 import { validateReplicaTemplate, validateSelectorUnchanged } from './replicas-validation.ts'
 
 export const deploymentRules: KindRules<Deployment> = {
+  emptyObject: { spec: { replicas: 0 } },
   tracksGeneration: true,
+  generationCounts: 'annotations',
+  resetFields: { status: [['spec'], ['metadata', 'labels']] },
   withDefaults,
   prepareForCreate: object => ({ ...withPreparedTemplate(object), status: {} }),
   prepareForUpdate: withPreparedTemplate,
@@ -29,6 +32,11 @@ export const deploymentRules: KindRules<Deployment> = {
     ...validateSpec('spec', object.spec ?? {}),
     ...validateSelectorUnchanged(object.spec?.selector, old.spec?.selector),
   ],
+  prepareForStatusUpdate: (object, old) => {
+    const { labels } = old.metadata
+    const { labels: _, ...metadata } = object.metadata
+    return { ...object, metadata: { ...metadata, ...(labels && { labels }) } }
+  },
   validateStatusUpdate: (object, old) => validateStatus(object.status ?? {}, old.status ?? {}),
   warnings(object, old) {
     if (old !== undefined && semanticEqual(object.spec, old.spec)) return []

@@ -12,6 +12,7 @@ import { withField, withMissing } from '../../copy-on-write.ts'
 import { validateReplicaTemplate, validateSelectorUnchanged } from './replicas-validation.ts'
 
 export const replicaSetRules: KindRules<ReplicaSet> = {
+  emptyObject: { spec: { replicas: 0 } },
   tracksGeneration: true,
   withDefaults: object =>
     withField(object, 'spec', spec => {

@@ -33,6 +33,7 @@ import { validateVolumeClaimSpec } from '../pod/volume-claim-validation.ts'
 import { withClaimSpecDefaults } from '../pod/volume-defaults.ts'
 
 export const statefulSetRules: KindRules<StatefulSet> = {
+  emptyObject: { spec: { replicas: 0 } },
   names: labelNames,
   tracksGeneration: true,
   withDefaults,

@@ -68,7 +68,8 @@ test("HPA v1 stores v2 fields in Kubernetes' annotations", () => {
   assert.deepEqual(metadata.annotations, {
     mine: 'kept',
     [`${prefix}metrics`]: '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"1k"}}]',
-    [`${prefix}behavior`]: '{"ScaleDown":{"Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":15}]}}',
+    [`${prefix}behavior`]:
+      '{"ScaleDown":{"Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":15}],"Tolerance":null}}',
     [`${prefix}conditions`]: '[{"type":"AbleToScale","status":"True"}]',
   })
 })

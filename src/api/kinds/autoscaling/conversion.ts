@@ -165,7 +165,13 @@ function readConditions(text: string): readonly v2.HorizontalPodAutoscalerCondit
 
 /** Written with Go's field names, such as `ScaleUp`; reading accepts either form. */
 function writeBehavior(behavior: v2.HorizontalPodAutoscalerBehavior): string {
-  return stringifyJson(withKeys(behavior as JsonValue, key => key.charAt(0).toUpperCase() + key.slice(1)))
+  const { scaleUp, scaleDown } = behavior
+  const rules = {
+    ...behavior,
+    ...(scaleUp && { scaleUp: { ...scaleUp, tolerance: scaleUp.tolerance ?? null } }),
+    ...(scaleDown && { scaleDown: { ...scaleDown, tolerance: scaleDown.tolerance ?? null } }),
+  }
+  return stringifyJson(withKeys(rules as JsonValue, key => key.charAt(0).toUpperCase() + key.slice(1)))
 }
 
 function readBehavior(text: string): v2.HorizontalPodAutoscalerBehavior | undefined {

@@ -56,8 +56,8 @@ export function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** v2 paths with their v1 names, by metric source. */
-type Names = Readonly<Record<string, readonly (readonly [path: string, name: string])[]>>
+/** v2 paths with their v1 names, by metric source, and the value in v1 if it is absent. */
+type Names = Readonly<Record<string, readonly (readonly [path: string, name: string, absent?: string])[]>>
 
 const averages = [
   ['target.averageUtilization', 'targetAverageUtilization'],
@@ -116,8 +116,8 @@ const statusNames: Names = {
   resource: [
     ['name', 'name'],
     ['current.value', 'currentValue'],
-    ['current.averageValue', 'currentAverageValue'],
     currentAverage,
+    ['current.averageValue', 'currentAverageValue', '0'],
   ],
   containerResource: [
     ['name', 'name'],
@@ -141,8 +141,8 @@ function toAnnotation(metric: JsonObject, names: Names): JsonObject {
     const source = metric[kind]
     if (!isObject(source)) continue
     const shown: JsonObject = {}
-    for (const [path, name] of fields) {
-      const value = valueAt(source, path)
+    for (const [path, name, absent] of fields) {
+      const value = valueAt(source, path) ?? absent
       if (value !== undefined) shown[name] = value
     }
     const target = source['target']
@@ -158,9 +158,9 @@ function fromAnnotation(item: JsonObject, names: Names): JsonObject {
     const shown = Object.hasOwn(item, kind) ? item[kind] : undefined
     if (!isObject(shown)) continue
     const source: JsonObject = {}
-    for (const [path, name] of fields) {
+    for (const [path, name, absent] of fields) {
       const value = Object.hasOwn(shown, name) ? shown[name] : undefined
-      if (value !== undefined && value !== null) setAt(source, path, value)
+      if (value !== undefined && value !== null && value !== absent) setAt(source, path, value)
     }
     metric[kind] = source
   }

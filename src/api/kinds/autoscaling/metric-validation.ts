@@ -38,6 +38,8 @@ export function validateMetric(
   if (expected && !metric[expected]) {
     errors.push(required(`${field}.${expected}`, 'must populate information for the given metric source'))
   }
+  // Kubernetes finds an unknown type twice.
+  if (!expected) errors.push(notSupported(`${field}.type`, type, Object.keys(sourceOfType)))
   if (present.length < 2) return errors
   const superfluous = present.filter(source => source !== expected)
   return [

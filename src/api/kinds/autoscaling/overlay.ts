@@ -31,7 +31,7 @@ CrossVersionObjectReference: kind name apiVersion
 ExternalMetricSource: metric target
 ExternalMetricStatus: metric current
 HPAScalingPolicy: type value periodSeconds
-HPAScalingRules: selectPolicy? policies stabilizationWindowSeconds? tolerance?
+HPAScalingRules: selectPolicy? policies? stabilizationWindowSeconds? tolerance?
 HorizontalPodAutoscaler: metadata spec status
 HorizontalPodAutoscalerBehavior: scaleUp? scaleDown?
 HorizontalPodAutoscalerCondition: type status lastTransitionTime reason message

@@ -111,8 +111,10 @@ test('a metric requires exactly the source of its type', () => {
     autoscaler({ metrics: [{}] }),
     `${field}.type: Required value: must specify a metric source type`,
     `${field}.type: Unsupported value: "": supported values: "ContainerResource", "External", "Object", "Pods"`,
+    `${field}.type: Unsupported value: "": supported values: "ContainerResource", "External", "Object", "Pods"`,
   )
-  check(autoscaler({ metrics: [{ type: 'toString' }] }), `${field}.type: Unsupported value: "toString"`)
+  const unknown = `${field}.type: Unsupported value: "toString"`
+  check(autoscaler({ metrics: [{ type: 'toString' }] }), unknown, unknown)
   check(
     autoscaler({ metrics: [{ type: 'Pods' }] }),
     `${field}.pods: Required value: must populate information for the given metric source`,

@@ -15,10 +15,16 @@ import { validateJob } from './job-validation.ts'
 export const jobRules: KindRules<Job> = {
   tracksGeneration: true,
   withDefaults: withJobDefaults,
-  prepareForCreate: job => ({
-    ...withTemplateLabels(withGeneratedSelector(withPreparedTemplate(job))),
-    status: {},
-  }),
+  prepareForCreate: job => {
+    const generated = withGeneratedSelector(withPreparedTemplate(job))
+    const { labels } = job.metadata
+    // Labels that were defaulted are those of the template, and get what is generated for it, too.
+    const isDefaulted = labels !== undefined && labels === job.spec?.template?.metadata?.labels
+    const unlabelled = isDefaulted
+      ? { ...generated, metadata: { ...generated.metadata, labels: {} } }
+      : generated
+    return { ...withTemplateLabels(unlabelled), status: {} }
+  },
   prepareForUpdate: withPreparedTemplate,
   validate: validateJob,
   validateUpdate: validateJobUpdate,

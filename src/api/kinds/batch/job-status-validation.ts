@@ -21,6 +21,7 @@ export function validateJobStatusUpdate(job: Job, old: Job): FieldError[] {
     ...validateFinished(change),
     ...validateIndexes(change),
     ...validateOnlyForward(change),
+    ...validateReady(change),
   ]
 }
 
@@ -52,12 +53,15 @@ function changeOf(job: Job, { status: old = {} }: Job): Change {
   }
 }
 
-function validateCounts({ status, changed }: Change): FieldError[] {
-  const { active = 0, ready } = status
+function validateCounts({ status }: Change): FieldError[] {
   const names = ['active', 'succeeded', 'failed', 'ready', 'terminating'] as const
-  const errors = names.flatMap(name => validateNonNegative(`status.${name}`, status[name]))
-  if (ready === undefined || ready <= active || !changed('ready', 'active')) return errors
-  return [...errors, invalid('status.ready', ready, 'cannot set more ready pods than active')]
+  return names.flatMap(name => validateNonNegative(`status.${name}`, status[name]))
+}
+
+function validateReady({ status, changed }: Change): FieldError[] {
+  const { active = 0, ready } = status
+  if (ready === undefined || ready <= active || !changed('ready', 'active')) return []
+  return [invalid('status.ready', ready, 'cannot set more ready pods than active')]
 }
 
 function validateUncounted({ uncountedTerminatedPods: pods }: JobStatus): FieldError[] {

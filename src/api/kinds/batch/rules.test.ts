@@ -72,7 +72,8 @@ test('the server generates the selector and labels of a Job', () => {
     'batch.kubernetes.io/controller-uid': 'u1',
   })
   assert.deepEqual(status, {})
-  assert.deepEqual(stored().metadata.labels, { app: 'web' })
+  // Labels that were defaulted from the template are those of the template.
+  assert.deepEqual(stored().metadata.labels, spec?.template.metadata?.labels)
   const bare = stored({ template: { ...ending, metadata: {} } })
   assert.deepEqual(bare.metadata.labels, bare.spec?.template.metadata?.labels)
   jobs.check(job())

@@ -37,6 +37,11 @@ export const certificateSigningRequestRules: KindRules<CertificateSigningRequest
   ],
   /** Requests can be approved or denied only through the approval subresource. */
   subresources: { approval: { merge: withApprovalOf, validate: validateChange } },
+  resetFields: {
+    '': [['spec'], ['status']],
+    'status': [['spec'], ['status', 'conditions']],
+    'approval': [['spec'], ['status', 'certificate']],
+  },
   selectableFields: {
     'spec.signerName': request => request.spec?.signerName ?? '',
   },
@@ -192,8 +197,9 @@ function withApprovalOf(
   now: string,
 ): CertificateSigningRequest {
   const { metadata } = sent
-  const conditions = sent.status?.conditions ?? []
-  return withTimes({ ...old, metadata, status: { ...old.status, conditions } }, old, now)
+  const { conditions: _, ...status } = old.status ?? {}
+  const { conditions } = sent.status ?? {}
+  return withTimes({ ...old, metadata, status: { ...status, ...(conditions && { conditions }) } }, old, now)
 }
 
 function conditionsOf({ status }: Request, type: string): readonly Condition[] {

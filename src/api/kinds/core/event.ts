@@ -11,8 +11,15 @@ import { checkDns1123Subdomain, checkQualifiedName, pathSegmentNames } from '../
 export const eventTtlMs = 60 * 60 * 1_000
 
 export const eventRules: KindRules<Event> = {
+  ignoresPropagationPolicy: true,
+  validatesMetadataOnce: true,
   names: pathSegmentNames,
-  validate: event => validateEvent(event, 'reportingComponent'),
+  allowsUnqualifiedFinalizers: true,
+  placesMetadataErrors: true,
+  validate: (event, metadataErrors = []) => {
+    const errors = validateEvent(event, 'reportingComponent')
+    return errors.length > 0 ? errors : metadataErrors
+  },
   validateUpdate: event => validateEvent(event, 'reportingComponent'),
   selectableFields: {
     'involvedObject.kind': event => event.involvedObject?.kind ?? '',

@@ -19,6 +19,7 @@ import { mapCopyOnWrite, withField } from '../../copy-on-write.ts'
 import { validateResourceName } from '../validation/resource-quantities.ts'
 
 export const limitRangeRules: KindRules<LimitRange> = {
+  validatesMetadataOnce: true,
   withDefaults: range =>
     withField(range, 'spec', spec => {
       return withField(spec, 'limits', limits => mapCopyOnWrite(limits, withLimitDefaults))
@@ -26,6 +27,7 @@ export const limitRangeRules: KindRules<LimitRange> = {
   validate: validateLimitRange,
   validateUpdate: validateLimitRange,
   allowCreateOnUpdate: true,
+  namesItself: true,
 }
 
 const lists = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const

@@ -23,11 +23,10 @@ export const namespaceRules: KindRules<Namespace> = {
   },
 }
 
-/** The finalize subresource updates the finalizers in the spec; without any, the namespace is removed. */
+/** The finalize subresource updates everything but the status; without finalizers, the namespace is removed. */
 function mergeFinalizers(old: Namespace, sent: Namespace): Namespace {
-  const { finalizers: _, ...spec } = old.spec ?? {}
-  const finalizers = sent.spec?.finalizers ?? []
-  return { ...old, spec: { ...spec, ...(finalizers.length > 0 && { finalizers }) } }
+  const { status: _, ...rest } = sent
+  return { ...rest, ...(old.status && { status: old.status }) }
 }
 
 /** Validates an update through `finalize`, the only way to change `spec.finalizers`. */

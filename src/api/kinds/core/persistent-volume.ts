@@ -13,6 +13,7 @@ import { semanticEqual } from '../validation/semantic-equal.ts'
 import { withDefaults, withField, withMissing, withoutField } from '../../copy-on-write.ts'
 
 export const persistentVolumeRules: KindRules<PersistentVolume> = {
+  validatesMetadataOnce: true,
   withDefaults: withVolumeDefaults,
   prepareForCreate: pending,
   prepareForStatusUpdate: withPhaseTime,

@@ -22,6 +22,8 @@ export const replicationControllerRules: KindRules<ReplicationController> = {
   withDefaults,
   prepareForCreate: object => ({ ...withPreparedTemplate(object), status: { replicas: 0 } }),
   prepareForUpdate: withPreparedTemplate,
+  // The template, which the update does not contain, has the default labels.
+  prepareForStatusUpdate: withDefaults,
   validate: object => validateSpec('spec', object.spec ?? {}),
   validateUpdate: object => validateSpec('spec', object.spec ?? {}),
   validateStatusUpdate: object => validateStatus('status', object.status ?? { replicas: 0 }),

@@ -10,6 +10,7 @@ import { semanticEqual } from '../validation/semantic-equal.ts'
 import { validateEndpoints, validateSlice } from './endpoint-slice-validation.ts'
 
 export const endpointSliceRules: KindRules<EndpointSlice> = {
+  validatesMetadataOnce: true,
   withDefaults: slice =>
     withField(slice, 'ports', ports => {
       return mapCopyOnWrite(ports, port => withMissing(port, { name: '', protocol: 'TCP' }))
@@ -29,6 +30,7 @@ export const endpointSliceRules: KindRules<EndpointSlice> = {
   },
   warnings: warningsForSlice,
   tracksGeneration: true,
+  generationCounts: 'labels',
 }
 
 const hostnameLabel = 'kubernetes.io/hostname'

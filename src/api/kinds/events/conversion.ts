@@ -20,6 +20,7 @@ function fromCoreEvent(event: CoreEvent): KubernetesObject {
     lastTimestamp,
     count,
     reportingComponent,
+    reportingInstance,
     ...same
   } = event
   return {
@@ -32,7 +33,8 @@ function fromCoreEvent(event: CoreEvent): KubernetesObject {
       deprecatedFirstTimestamp: firstTimestamp,
       deprecatedLastTimestamp: lastTimestamp,
       deprecatedCount: count,
-      reportingController: reportingComponent,
+      reportingController: reportingComponent || undefined,
+      reportingInstance: reportingInstance || undefined,
     }),
   }
 }

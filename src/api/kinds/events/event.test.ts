@@ -93,6 +93,7 @@ test('in events.k8s.io only the series of an Event is mutable', () => {
     newEvent({ reason: 'b', reportingComponent: 'b' }),
     newEvent({}),
     'reason: Invalid value: "b": field is immutable',
+    'reason: Invalid value: "b": field is immutable',
     'reportingController: Invalid value: "b": field is immutable',
   )
   old.checkUpdate(newEvent({ reason: 'b' }), newEvent({}))

@@ -10,8 +10,11 @@ import { validateImmutable } from '../../validate-metadata.ts'
 import { eventTtlMs, validateEvent } from '../core/event.ts'
 
 export const eventRules: KindRules<Event> = {
-  validate: event => [
+  ignoresPropagationPolicy: true,
+  placesMetadataErrors: true,
+  validate: (event, metadataErrors = []) => [
     ...validateEvent(event, 'reportingController'),
+    ...metadataErrors,
     ...validateSeries(event),
     ...validateNew(event),
   ],
@@ -65,6 +68,8 @@ const immutableFields: readonly (readonly [field: keyof Event, empty: unknown, s
   ['firstTimestamp', null],
   ['lastTimestamp', null],
   ['count', 0],
+  // Kubernetes compares it twice.
+  ['reason', ''],
   ['type', ''],
   ['eventTime', null],
   ['action', ''],

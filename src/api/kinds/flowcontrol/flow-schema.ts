@@ -12,7 +12,9 @@ import { validateNonResourceRule, validateResourceRule } from './request-rules.t
 import { validateSubject } from './subjects.ts'
 
 export const flowSchemaRules: KindRules<FlowSchema> = {
+  validatesMetadataOnce: true,
   tracksGeneration: true,
+  statusKeepsMetadata: true,
   withDefaults: withPrecedence,
   validate: validateFlowSchema,
   validateUpdate: validateFlowSchema,

@@ -17,7 +17,9 @@ import { validateConditionTypes } from './conditions.ts'
 import { mandatoryPriorityLevels } from './mandatory.ts'
 
 export const priorityLevelRules: KindRules<PriorityLevelConfiguration> = {
+  validatesMetadataOnce: true,
   tracksGeneration: true,
+  statusKeepsMetadata: true,
   withDefaults: level => withField(level, 'spec', withLevelDefaults),
   validate: validateLevel,
   validateUpdate: validateLevel,

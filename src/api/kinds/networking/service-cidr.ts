@@ -10,6 +10,7 @@ import { validateDnsSubdomain, validateRequiredName } from '../validation/field-
 
 /** One CIDR, or one per IP family; a second one may be added later. */
 export const serviceCidrRules: KindRules<ServiceCIDR> = {
+  statusKeepsMetadata: true,
   validate: ({ spec }) => validateRanges(spec?.cidrs ?? []),
   validateUpdate: ({ spec }, old) => validateRangesUpdate(spec?.cidrs ?? [], old.spec?.cidrs ?? []),
 }

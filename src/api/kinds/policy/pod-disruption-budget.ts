@@ -7,6 +7,7 @@ import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../generated/policy/v1.ts'
 import { checkPercent, percentOf, type IntOrString } from '../../text/int-or-string.ts'
 import type { KindRules } from '../../kind-rules.ts'
+import { pathSegmentNames } from '../../names.ts'
 import type { LabelSelector } from '../../selectors/selector.ts'
 import { validateConditions } from '../validation/conditions.ts'
 import { validateNonNegative, validateOptionalChoice } from '../validation/field-checks.ts'
@@ -16,10 +17,16 @@ import type { Unchecked } from '../validation/unchecked.ts'
 type Budget = Unchecked<PodDisruptionBudget>
 
 export const podDisruptionBudgetRules: KindRules<PodDisruptionBudget> = {
+  validatesMetadataOnce: true,
   allowsUnqualifiedFinalizers: true,
   tracksGeneration: true,
   allowUnconditionalUpdate: false,
-  validate: validateBudget,
+  names: pathSegmentNames,
+  placesMetadataErrors: true,
+  validate: (budget, metadataErrors = []) => {
+    const errors = validateBudget(budget)
+    return errors.length > 0 ? errors : metadataErrors
+  },
   validateUpdate: validateBudget,
   validateStatusUpdate: validateStatus,
 }

@@ -35,7 +35,7 @@ const resourcePoolStatusRequestRules: KindRules<ResourcePoolStatusRequest> = {
 
 export const resourceRules: GroupRules = {
   DeviceClass: deviceClassRules,
-  DeviceTaintRule: { returnDeletedObject: true },
+  DeviceTaintRule: { returnDeletedObject: true, statusKeepsMetadata: true },
   ResourceClaim: resourceClaimRules,
   ResourceClaimTemplate: resourceClaimTemplateRules,
   ResourcePoolStatusRequest: resourcePoolStatusRequestRules,

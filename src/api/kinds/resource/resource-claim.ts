@@ -18,6 +18,7 @@ import { validateClaimStatus, withoutReleasedDevices } from './claim-status.ts'
 import { validateDeviceClaim, withClaimDefaults, withTolerationDefaults } from './device-claim.ts'
 
 export const resourceClaimRules: KindRules<ResourceClaim> = {
+  statusKeepsMetadata: true,
   returnDeletedObject: true,
   withDefaults: claim => withField(withField(claim, 'spec', withSpecDefaults), 'status', withStatusDefaults),
   prepareForStatusUpdate: withoutReleasedDevices,

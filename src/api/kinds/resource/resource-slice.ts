@@ -24,8 +24,8 @@ export const resourceSliceRules: KindRules<ResourceSlice> = {
   tracksGeneration: true,
   prepareForCreate: withoutAlphaFields,
   prepareForUpdate: withoutAlphaFields,
-  validate: validateSlice,
-  validateUpdate: (slice, old) => [...validateSlice(slice), ...validateUnchanged(slice, old)],
+  validate: slice => validateSlice(slice, []),
+  validateUpdate: (slice, old) => validateSlice(slice, validateUnchanged(slice, old)),
   warnings: warningsForDriver,
   selectableFields: {
     'spec.nodeName': slice => slice.spec?.nodeName ?? '',
@@ -73,7 +73,7 @@ function withoutLists(
   )
 }
 
-function validateSlice({ spec = {} }: Slice): FieldError[] {
+function validateSlice({ spec = {} }: Slice, immutable: readonly FieldError[]): FieldError[] {
   const { devices = [], sharedCounters, perDeviceNodeSelection = false } = spec
   const isAdvanced = devices.some(({ taints = [], consumesCounters = [] }) => {
     return taints.length > 0 || consumesCounters.length > 0
@@ -81,6 +81,7 @@ function validateSlice({ spec = {} }: Slice): FieldError[] {
   return [
     ...validateCsiDriverName('spec.driver', spec.driver),
     ...validatePool('spec.pool', spec.pool ?? {}),
+    ...immutable,
     ...validateNodeSelection(spec),
     ...(sharedCounters !== undefined && spec.devices !== undefined
       ? [invalid('spec', '', 'only one of `sharedCounters` or `devices` is allowed')]

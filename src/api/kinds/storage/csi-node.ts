@@ -9,6 +9,7 @@ import { repetitions } from '../validation/repetitions.ts'
 import { withoutField } from '../../copy-on-write.ts'
 
 export const csiNodeRules: KindRules<CSINode> = {
+  validatesMetadataOnce: true,
   validate: validateCsiNode,
   validateUpdate: (node, old) => [...validateCsiNode(node), ...validateSameDrivers(node, old)],
   allowUnconditionalUpdate: false,

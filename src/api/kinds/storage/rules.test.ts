@@ -62,6 +62,14 @@ test('validation of StorageClass allowedTopologies', () => {
     storageClass({ allowedTopologies: [term('a', 'b', 'c'), term('a', 'c', 'b')] }),
     'allowedTopologies[1].matchLabelExpressions: Duplicate value: ""',
   )
+  const repeated = (index: number) => `allowedTopologies[${index}].matchLabelExpressions: Duplicate value: ""`
+  check(storageClass({ allowedTopologies: [{}] }), repeated(0))
+  check(
+    storageClass({ allowedTopologies: [{ matchLabelExpressions: [] }, {}] }),
+    ...[0, 0, 1, 1, 1].map(repeated),
+  )
+  const terms = ['b', 'c', 'b', 'b'].map(value => term('a', value))
+  check(storageClass({ allowedTopologies: terms }), ...[2, 3, 3].map(repeated))
 })
 
 test('immutable fields of StorageClass', () => {

@@ -7,7 +7,7 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateLabelName } from '../../labels.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { deprecatedNodeLabels } from '../validation/deprecated-node-labels.ts'
-import { validateChoice, validateOptionalChoice } from '../validation/field-checks.ts'
+import { validateOptionalChoice } from '../validation/field-checks.ts'
 import { repetitions } from '../validation/repetitions.ts'
 import { withMissing } from '../../copy-on-write.ts'
 import { validateDriver, validateParameters } from './parameters.ts'
@@ -38,19 +38,29 @@ function validateStorageClass(storageClass: StorageClass): FieldError[] {
     ...validateDriver('provisioner', storageClass.provisioner),
     ...validateParameters('parameters', parameters),
     ...(reclaimPolicy ? validateOptionalChoice('reclaimPolicy', reclaimPolicy, ['Delete', 'Retain']) : []),
-    ...validateChoice('volumeBindingMode', volumeBindingMode, bindingModes),
+    ...validateOptionalChoice('volumeBindingMode', volumeBindingMode, bindingModes),
     ...validateTopologies('allowedTopologies', allowedTopologies),
   ]
 }
 
-/** Allowed topologies must be distinct. */
+/**
+ * Allowed topologies must be distinct. An error is reported for each equal term before it; an empty term is a duplicate
+ * of as many as there are terms, even of itself.
+ */
 function validateTopologies(field: string, terms: readonly TopologySelectorTerm[]): FieldError[] {
-  const isRepeated = repetitions(terms.map(meaningOf))
-  return terms.flatMap((term, index) => [
-    ...validateTerm(`${field}[${index}].matchLabelExpressions`, term),
-    ...(isRepeated[index] ? [duplicate(`${field}[${index}].matchLabelExpressions`, '')] : []),
-  ])
+  const equalTerms = new Map([['', terms.length]])
+  return terms.flatMap((term, index) => {
+    const meaning = meaningOf(term)
+    const duplicates = equalTerms.get(meaning) ?? 0
+    equalTerms.set(meaning, duplicates + 1)
+    const place = `${field}[${index}].matchLabelExpressions`
+    const length = Math.min(duplicates, duplicateErrorsMax)
+    return [...validateTerm(place, term), ...Array.from({ length }, () => duplicate(place, ''))]
+  })
 }
+
+/** Per term: the errors of a long list must not grow with the square of its length. */
+const duplicateErrorsMax = 16
 
 function validateTerm(field: string, { matchLabelExpressions = [] }: TopologySelectorTerm): FieldError[] {
   const keys = matchLabelExpressions.map(expression => expression.key ?? '')
@@ -73,7 +83,7 @@ function validateTerm(field: string, { matchLabelExpressions = [] }: TopologySel
 /** Canonical form of a term, independent of order. */
 function meaningOf({ matchLabelExpressions = [] }: TopologySelectorTerm): string {
   return matchLabelExpressions
-    .map(({ key, values }) => [key, ...[...new Set(values)].sort()].join(' '))
+    .map(({ key, values }) => JSON.stringify([key, ...[...new Set(values)].sort()]))
     .sort()
     .join('\n')
 }

@@ -8,6 +8,8 @@ import { validateInlineVolumeSpec } from '../core/persistent-volume-validation.t
 import { textBytes } from './parameters.ts'
 
 export const volumeAttachmentRules: KindRules<VolumeAttachment> = {
+  validatesMetadataOnce: true,
+  statusKeepsMetadata: true,
   prepareForCreate: attachment => ({ ...attachment, status: { attached: false } }),
   validate: validateAttachment,
   validateUpdate: validateAttachmentUpdate,

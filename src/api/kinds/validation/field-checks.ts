@@ -28,6 +28,15 @@ export function validateChoice(
     : validateOptionalChoice(field, value, choices)
 }
 
+/** Validates a mandatory enum value of a pointer field, which is present if it is empty. */
+export function validatePresentChoice(
+  field: string,
+  value: string | undefined,
+  choices: readonly string[],
+): FieldError[] {
+  return value === undefined ? [required(field, '')] : validateOptionalChoice(field, value, choices)
+}
+
 /** Validates an optional enum value. */
 export function validateOptionalChoice(
   field: string,

@@ -42,7 +42,9 @@ export class ObjectDrawer {
       const isNeeded = this.#form === 'exact' ? isShown : required && !field.omitEmpty
       if (!isNeeded && ((left >> BigInt(index * 2)) & 3n) !== 0n) return
       const drawn = this.#value(type, depth + 1)
-      const isTold = field.presence === 'pointer' || !drawn.isZero
+      // Protobuf does not distinguish absent lists and maps from empty ones.
+      const isNil = type.type === 'list' || type.type === 'map'
+      const isTold = (field.presence === 'pointer' && !isNil) || !drawn.isZero
       if (this.#form === 'exact' && !isNeeded && !isTold) return
       object[field.name] = drawn.value
       isZero &&= !isTold

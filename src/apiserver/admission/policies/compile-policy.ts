@@ -135,7 +135,10 @@ function compileShared({ paramKind, matchConditions = [], variables: defined = [
     params,
     variables,
     definitions: defined.map(({ name = '', expression = '' }) =>
-      variables.define({ name, expression }, environment),
+      // A variable without an expression is not declared.
+      expression.trim() === ''
+        ? compileExpression('', environment, [dynType])
+        : variables.define({ name, expression }, environment),
     ),
     conditions: matchConditions.map(({ expression = '' }) =>
       compileExpression(expression.trim(), conditions, [boolType]),

@@ -1,4 +1,5 @@
 /** Roles of the controllers, by service account in kube-system. The role name is `system:controller:NAME`. */
+import type { FeatureGate } from '../../api-enablement.ts'
 import type { RoleTable } from './notation.ts'
 
 export const controllerRoles: RoleTable = {
@@ -256,4 +257,16 @@ export const controllerRoles: RoleTable = {
     read,update storage.k8s.io volumeattributesclasses
     events
   `,
+}
+
+/** Of controllers that are off by default, by feature gate. */
+export const gatedControllerRoles: Readonly<Record<FeatureGate, Readonly<Record<string, string>>>> = {
+  StorageVersionMigrator: {
+    'storage-version-migrator-controller': `
+      list,create,patch * *
+      get apiextensions.k8s.io customresourcedefinitions
+      patch apiextensions.k8s.io customresourcedefinitions/status
+      update storagemigration.k8s.io storageversionmigrations/status
+    `,
+  },
 }

@@ -1,4 +1,4 @@
-import { isApiError } from '#/api/errors.ts'
+import { isStale } from '#/api/errors.ts'
 import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
@@ -95,7 +95,7 @@ async function unlessGone(call: Promise<unknown>): Promise<boolean> {
     await call
     return true
   } catch (error) {
-    if (isApiError(error, 'NotFound') || isApiError(error, 'Conflict')) return false
+    if (isStale(error)) return false
     throw error
   }
 }

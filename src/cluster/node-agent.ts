@@ -1,0 +1,87 @@
+/** All components of one node that runs containers, in one process: its kubelet and its network. */
+import type { MetricsRegistry } from '#/base/metrics.ts'
+import type { Client } from '#/client/client.ts'
+import type { KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
+import type { NodeNetwork } from '#/network/node-network.ts'
+import type { PodNetworkSettings } from '#/network/pod-network.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { removeNftablesRules, type ProxyNetwork } from '#/proxy/nftables.ts'
+import { proxyServersAt } from '#/proxy/proxy-server.ts'
+import type { NodeFolders } from './node-folders.ts'
+import { NodeKubelet, type NodeMachine, type StartNodeKubelet } from './node-kubelet.ts'
+import { NodeProxy } from './node-proxy.ts'
+
+export interface NodeAgentOptions {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly machine: NodeMachine
+  readonly folders: NodeFolders
+  readonly kubelet: KubeletConfiguration
+  /** Address of the servers for health and metrics of the service proxy. */
+  readonly address: string
+  /** Name of the CNI network. */
+  readonly networkName: string
+  readonly nodeNetwork: NodeNetwork
+  readonly proxyNetwork: ProxyNetwork
+  readonly podNetwork: PodNetworkSettings
+  /** The kubelet's version in the node status. */
+  readonly version: string
+  readonly onProgress: (text: string) => void
+}
+
+export interface StartNodeAgent extends Omit<StartNodeKubelet, 'client'> {
+  readonly clients: {
+    readonly kubelet: StartNodeKubelet['client']
+    /** Has the rights of `system:node-proxier`. */
+    readonly proxy: (metrics: MetricsRegistry) => Client
+  }
+}
+
+export class NodeAgent implements AsyncDisposable {
+  readonly #options: NodeAgentOptions
+  readonly #kubelet: NodeKubelet
+  readonly #proxy: NodeProxy
+  #keepsContainers = false
+
+  /** Begins to start the container runtime. */
+  constructor(options: NodeAgentOptions) {
+    const { kubelet, machine, networkName, address } = options
+    this.#options = options
+    this.#kubelet = new NodeKubelet({ ...options, cni: { network: networkName } })
+    this.#proxy = new NodeProxy({
+      ...options,
+      usage: machine.usage,
+      nodeName: kubelet.name,
+      servers: proxyServersAt(address),
+      onMtu: mtu => this.#kubelet.useMtu(mtu),
+    })
+  }
+
+  /** Resolves when the kubelet and the service proxy run. */
+  async start({ clients, ...given }: StartNodeAgent): Promise<void> {
+    await this.#kubelet.start({ ...given, client: clients.kubelet })
+    this.#proxy.start(clients.proxy)
+  }
+
+  /** Resolves when the rules of all services are written. */
+  get synced(): Promise<void> {
+    return this.#proxy.synced
+  }
+
+  /** When the node stops, its containers and the rules of its services stay for the next process. */
+  keepContainers(): void {
+    this.#keepsContainers = true
+  }
+
+  /** Stops everything on the node, with its containers unless they are kept; their pods are restarted with the node. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { linux, proxyNetwork } = this.#options
+    if (this.#keepsContainers) {
+      await Promise.all([this.#kubelet.stop(), this.#proxy[Symbol.asyncDispose]()])
+      return this.#kubelet.release()
+    }
+    await Promise.all([this.#kubelet[Symbol.asyncDispose](), this.#proxy[Symbol.asyncDispose]()])
+    await removeNftablesRules(linux, proxyNetwork.table)
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The network of a node: the service proxy, the masquerading of pods, and the pod network that connects them to the
+ * pods of other nodes. It runs in the network namespace of this process, and its rules remain when it stops.
+ */
+import type { Node } from '#/api/generated/core/v1.ts'
+import { nodes } from '#/api/generated/core/v1-resources.ts'
+import type { MetricsRegistry } from '#/base/metrics.ts'
+import type { Client } from '#/client/client.ts'
+import { Informer } from '#/client/informer.ts'
+import type { NodeNetwork } from '#/network/node-network.ts'
+import type { PodNetworkSettings } from '#/network/pod-network.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { ProcessUsage } from '#/platform/process-usage.ts'
+import type { ProxyNetwork } from '#/proxy/nftables.ts'
+import { ProxyMetrics } from '#/proxy/proxy-metrics.ts'
+import { ServiceProxy } from '#/proxy/proxy.ts'
+import type { ProxyServers } from '#/proxy/proxy-server.ts'
+
+export interface NodeProxyOptions {
+  readonly platform: Platform
+  readonly linux: Linux
+  readonly usage: () => ProcessUsage
+  readonly nodeName: string
+  readonly proxyNetwork: ProxyNetwork
+  readonly servers: ProxyServers
+  /** Set up by the caller; absent if another CNI plugin connects the pods. */
+  readonly nodeNetwork?: Pick<NodeNetwork, 'ensure'> | undefined
+  readonly podNetwork?: PodNetworkSettings | undefined
+  /** Called with the MTU of the pods when there is another node. */
+  readonly onMtu?: (mtu: number | undefined) => void
+}
+
+export class NodeProxy implements AsyncDisposable {
+  readonly #options: NodeProxyOptions
+  readonly #stopping = new AbortController()
+  readonly #running: Promise<void>[] = []
+  readonly #synced = Promise.withResolvers<void>()
+
+  constructor(options: NodeProxyOptions) {
+    this.#options = options
+  }
+
+  /** The client has the rights of `system:node-proxier`; its requests are measured in the registry. */
+  start(clientOf: (metrics: MetricsRegistry) => Client): void {
+    const { proxyNetwork: network, nodeNetwork, ...options } = this.#options
+    const { platform } = options
+    const metrics = new ProxyMetrics()
+    const client = clientOf(metrics.registry)
+    const onRulesLost = (): void => {
+      nodeNetwork
+        ?.ensure()
+        .catch((error: unknown) => platform.log.error('Failed to restore the node network', { error }))
+    }
+    const proxy = new ServiceProxy({ ...options, client, metrics, network, onRulesLost })
+    const { signal } = this.#stopping
+    this.#running.push(proxy.run(signal), connectNodes({ ...options, client }, signal))
+    void proxy.synced.then(() => this.#synced.resolve())
+  }
+
+  /** Resolves when the rules of all services are written. */
+  get synced(): Promise<void> {
+    return this.#synced.promise
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all(this.#running)
+  }
+}
+
+type Connection = Pick<NodeProxyOptions, 'platform' | 'linux' | 'nodeName' | 'podNetwork' | 'onMtu'> & {
+  readonly client: Client
+}
+
+/** Runs the pod network as soon as there is another node: a cluster with one node does not load it. */
+async function connectNodes(options: Connection, signal: AbortSignal): Promise<void> {
+  const { platform, client, nodeName, podNetwork: settings } = options
+  if (settings === undefined) return
+  const informer = new Informer({ platform, client, resource: nodes })
+  let running: Promise<void> | undefined
+  informer.addEventHandler(name => {
+    if (name !== nodeName) running ??= runPodNetwork({ ...options, settings, informer }, signal)
+  })
+  await informer.run(signal)
+  await running
+}
+
+type RunPodNetwork = Connection & { readonly settings: PodNetworkSettings; readonly informer: Informer<Node> }
+
+async function runPodNetwork(
+  { platform, linux, nodeName, settings, informer, onMtu }: RunPodNetwork,
+  signal: AbortSignal,
+): Promise<void> {
+  const { PodNetwork } = await import('#/network/pod-network.ts')
+  const podNetwork = new PodNetwork({ platform, linux, nodes: informer, nodeName, settings })
+  void podNetwork.synced.then(() => onMtu?.(podNetwork.mtu))
+  await podNetwork.run(signal)
+}
