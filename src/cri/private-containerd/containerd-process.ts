@@ -74,19 +74,33 @@ export async function isContainerd(
   return commandLine.split('\0').includes(configurationPath(folder))
 }
 
-function followed(
-  { platform, linux, folder }: Omit<StartContainerd, 'command' | 'log'>,
+/** Follows a process that is not a child. Its command line is no sign of life: it is empty during an exec. */
+async function followed(
+  { platform, linux }: Pick<StartContainerd, 'platform' | 'linux'>,
   pid: number,
-): ContainerdProcess {
+): Promise<ContainerdProcess> {
+  const started = await startTimeOf(platform, pid)
+  const isRunning = async (): Promise<boolean> =>
+    started !== undefined && (await startTimeOf(platform, pid)) === started
   const untilGone = async (): Promise<undefined> => {
-    while (await isContainerd(platform, pid, folder)) await platform.clock.sleep(pollMs)
+    while (await isRunning()) await platform.clock.sleep(pollMs)
     return undefined
   }
   const kill: ContainerdProcess['kill'] = async signal => {
-    if (await isContainerd(platform, pid, folder))
-      await linux.run(['sh', '-c', `kill -${signal.slice(3)} ${pid} || :`])
+    if (await isRunning()) await linux.run(['sh', '-c', `kill -${signal.slice(3)} ${pid} || :`])
   }
   return { pid, exited: untilGone(), kill }
 }
+
+/** Distinguishes a process from a later one with the same pid. Undefined if it has ended. */
+async function startTimeOf({ files }: Pick<Platform, 'files'>, pid: number): Promise<string | undefined> {
+  const stat = await textOf(files, `/proc/${pid}/stat`)
+  // The name of the program, the second field, may contain spaces and parentheses.
+  const afterName = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return afterName[0] === 'Z' ? undefined : afterName[startTimeIndex]
+}
+
+/** Field 22 of `/proc/PID/stat`; the first field after the name is field 3. */
+const startTimeIndex = 19
 
 const pollMs = 500
