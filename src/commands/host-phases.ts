@@ -1,6 +1,7 @@
 /** The steps of `k8ts init` and `k8ts join` that set up the processes of a host, and wait for them. */
 import { dirname, join } from 'node:path'
 import { isApiError } from '#/api/errors.ts'
+import { selfSubjectAccessReviews } from '#/api/generated/authorization/v1-resources.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import { messageOf } from '#/base/message-of.ts'
 import { clientOf, type Client } from '#/client/client.ts'
@@ -144,6 +145,20 @@ export async function waitForNode(
     if ((await platform.files.stat(kubeconfig)) === undefined)
       throw new Error('it has no client certificate yet')
     await client.get(nodes, { name })
+  })
+}
+
+/** Waits until the API server knows the binding of the administrator: its authorizer reads a cache of the store. */
+export async function waitForClusterAdmin(platform: Platform, folder: string, client: Client): Promise<void> {
+  const log = processLogPath(folder, 'kube-apiserver')
+  await waitFor({ platform, timeoutMs: usualTimeoutMs, what: 'the API server', log }, async () => {
+    const resourceAttributes = { verb: '*', group: '*', resource: '*' }
+    const review = await client.create(selfSubjectAccessReviews, {
+      metadata: {},
+      spec: { resourceAttributes },
+    })
+    if (review.status?.allowed !== true)
+      throw new Error('it does not know the rights of the administrator yet')
   })
 }
 

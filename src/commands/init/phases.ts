@@ -30,6 +30,7 @@ import { planHostEtcd } from '../host-etcd.ts'
 import {
   startKubelet,
   waitForApiServer,
+  waitForClusterAdmin,
   waitForComponents,
   waitForNode,
   writeLocalKubeconfig,
@@ -227,10 +228,13 @@ ${controlPlanes}${await bootHint(platform, settings.folder)}`)
 
 /** The administrator's rights are granted with super-admin.conf, when there is one. */
 async function connectAsAdministrator({ platform, flags }: PhaseRun): Promise<ClusterConnection> {
-  const superAdmin = join(dataFolder(flags), 'super-admin.conf')
-  if (flags.kubeconfig === undefined && (await platform.files.stat(superAdmin)) !== undefined) {
-    await using cluster = await connectCluster(platform, { kubeconfig: superAdmin })
-    await bindClusterAdmins(cluster.client)
-  }
-  return connectCluster(platform, flags)
+  const folder = dataFolder(flags)
+  const superAdmin = join(folder, 'super-admin.conf')
+  if (flags.kubeconfig !== undefined || (await platform.files.stat(superAdmin)) === undefined)
+    return connectCluster(platform, flags)
+  await using cluster = await connectCluster(platform, { kubeconfig: superAdmin })
+  await bindClusterAdmins(cluster.client)
+  const administrator = await connectCluster(platform, flags)
+  await waitForClusterAdmin(platform, folder, administrator.client)
+  return administrator
 }
