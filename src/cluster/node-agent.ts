@@ -6,7 +6,8 @@ import type { NodeNetwork } from '#/network/node-network.ts'
 import type { PodNetworkSettings } from '#/network/pod-network.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { removeNftablesRules, type ProxyNetwork } from '#/proxy/nftables.ts'
+import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
+import type { ProxyNetwork } from '#/proxy/nftables.ts'
 import { proxyServersAt } from '#/proxy/proxy-server.ts'
 import type { NodeFolders } from './node-folders.ts'
 import { NodeKubelet, type NodeMachine, type StartNodeKubelet } from './node-kubelet.ts'
@@ -82,6 +83,6 @@ export class NodeAgent implements AsyncDisposable {
       return this.#kubelet.release()
     }
     await Promise.all([this.#kubelet[Symbol.asyncDispose](), this.#proxy[Symbol.asyncDispose]()])
-    await removeNftablesRules(linux, proxyNetwork.table)
+    await removeNftablesTables(linux, proxyNetwork.table)
   }
 }

@@ -22,7 +22,8 @@ import {
   planConntrackSysctls,
   type ConntrackSettings,
 } from '#/proxy/conntrack-sysctls.ts'
-import { removeNftablesRules, type ProxyNetwork } from '#/proxy/nftables.ts'
+import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
+import type { ProxyNetwork } from '#/proxy/nftables.ts'
 import type { ProxyServers } from '#/proxy/proxy-server.ts'
 import type { NodeMachine } from './node-kubelet.ts'
 import { nodeFolders } from './node-folders.ts'
@@ -135,7 +136,7 @@ interface HostCniNetwork {
 
 /** Removes the rules and the pod network of a stopped proxy from the machine. */
 export async function cleanUpProxy({ platform, linux, folder, podCidrs }: HostNetworkOptions): Promise<void> {
-  await removeNftablesRules(linux, hostNetwork.tables.proxy)
+  await removeNftablesTables(linux, hostNetwork.tables.proxy)
   await removePodNetwork(linux, podNetworkOf({ ...hostNetwork, podCidrs }, { vni: 1 }))
   await nodeNetworkOf({ platform, linux, folder, podCidrs }, '').remove()
 }

@@ -8,7 +8,7 @@ import { NodeNetwork } from '#/network/node-network.ts'
 import { removePodNetwork } from '#/network/pod-network.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { removeNftablesRules } from '#/proxy/nftables.ts'
+import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
 import { removeNamespacedNodes } from './namespaced-node.ts'
 import { nodeCgroup, nodeFolders } from './node-folders.ts'
 import { podNetworkOf } from './node-networks.ts'
@@ -49,7 +49,7 @@ type Left = Required<Omit<RemoveClusterOptions, 'onProgress'>>
 async function removeNetwork({ platform, linux, folder, claim }: Left): Promise<void> {
   const network = planClusterNetwork(claim.slot)
   const { cni, addresses } = nodeFolders(folder)
-  await removeNftablesRules(linux, network.tables.proxy)
+  await removeNftablesTables(linux, network.tables.proxy)
   const { device, podCidrs } = podNetworkOf(network, { vni: claim.slot })
   await removePodNetwork(linux, { device, podCidrs })
   const node = new NodeNetwork({

@@ -3,7 +3,8 @@ import test from 'node:test'
 import type { Service, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { Linux } from '#/platform/linux.ts'
 import { Simulation } from '#/platform/simulated.ts'
-import { NftablesRules, removeNftablesRules, staleMs, type ProxyNetwork } from './nftables.ts'
+import { removeNftablesTables, staleMs } from '#/nftables/nftables-tables.ts'
+import { NftablesRules, type ProxyNetwork } from './nftables.ts'
 import { planService } from './plan.ts'
 import { service, slice } from './test-services.ts'
 
@@ -396,7 +397,7 @@ test('IPv4 and IPv6 tables are written in one transaction', async () => {
     'add element cluster-ips { fd00:96::5 }',
     'add element service-ips { fd00:96::5 . tcp . 80 : goto cluster/shop/web/tcp/http }',
   ])
-  await removeNftablesRules(world.kernel, 'k8ts0-proxy')
+  await removeNftablesTables(world.kernel, 'k8ts0-proxy')
   assert.equal(
     world.kernel.take(),
     ['ip', 'ip6']

@@ -5,7 +5,8 @@ import { services } from '#/api/generated/core/v1-resources.ts'
 import type { Endpoint } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { isApiError } from '#/api/errors.ts'
-import { removeNftablesRules, type ProxyNetwork } from '#/proxy/nftables.ts'
+import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
+import type { ProxyNetwork } from '#/proxy/nftables.ts'
 import { ServiceProxy } from '#/proxy/proxy.ts'
 import { startTestApiServer, type TestApiServer } from './test-api-server.ts'
 import { TestNetwork, type TestNamespace } from './test-network.ts'
@@ -378,7 +379,7 @@ test('cleanup removes the table, and succeeds when there is none', async t => {
   await running
   assert.match(await node.linux.run(['nft', 'list', 'ruleset']), /k8ts0-proxy/)
   for (let times = 0; times < 2; times++) {
-    await removeNftablesRules(node.linux, 'k8ts0-proxy')
+    await removeNftablesTables(node.linux, 'k8ts0-proxy')
     assert.equal(await node.linux.run(['nft', 'list', 'ruleset']), '')
   }
   // The proxy has only the rights that it needs.

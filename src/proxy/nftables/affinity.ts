@@ -1,4 +1,4 @@
-import { objectId } from './objects.ts'
+import { objectId } from '#/nftables/objects.ts'
 
 /** A client, and the affinity set of its endpoint. */
 export interface AffinityEntry {
@@ -34,6 +34,14 @@ export function retainedAffinity(
   objects: ReadonlyMap<string, string>,
 ): readonly AffinityEntry[] {
   return clients.filter(({ set }) => objects.has(objectId('set', set))).slice(0, clientsMax)
+}
+
+/** Commands that add the clients to their sets in the new table. */
+export function restoreCommands(clients: readonly AffinityEntry[], table: string): readonly string[] {
+  return clients.map(({ set, client, expiresSeconds, timeoutSeconds }) => {
+    const times = `timeout ${timeoutSeconds}s expires ${expiresSeconds}s`
+    return `add element ${table} ${set} { ${client} ${times} }`
+  })
 }
 
 interface ListedSet {

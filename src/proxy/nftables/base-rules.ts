@@ -1,6 +1,6 @@
 import type { IpFamily } from '#/api/net/ip.ts'
+import { tableFamily } from '#/nftables/table-family.ts'
 import type { ProxyNetwork } from '../nftables.ts'
-import { tableFamily } from './table-family.ts'
 
 /** Marks packets to be masqueraded. */
 const mark = '0x4000'

@@ -1,11 +1,11 @@
 import { cidrContains, parseCidr } from '#/api/net/cidr.ts'
 import { parseIp } from '#/api/net/ip.ts'
+import { objectId } from '#/nftables/objects.ts'
+import type { Fragment } from '#/nftables/ruleset.ts'
+import { tableFamily } from '#/nftables/table-family.ts'
 import type { ProxyNetwork } from '../nftables.ts'
 import type { ServiceEndpoint, Destination, PortPlan } from '../plan.ts'
 import { masqueradeMark } from './base-rules.ts'
-import { objectId } from './objects.ts'
-import type { Fragment } from './ruleset.ts'
-import { tableFamily } from './table-family.ts'
 
 /** The nftables objects for one port of a service, in the table of its family. */
 export function fragmentOf(plan: PortPlan, network: ProxyNetwork): Fragment {
@@ -169,7 +169,7 @@ function inTurn(verdicts: readonly string[]): readonly string[] {
 
 function addBackend(objects: Objects, plan: PortPlan, backend: ServiceEndpoint): void {
   const { protocol, affinitySeconds } = plan
-  const { name } = tableFamily(plan.family)
+  const { name, address: addressType } = tableFamily(plan.family)
   const { address, port, isLocal } = backend
   // Hairpin: a pod that reaches itself through a service would respond to itself directly, bypassing the
   // reverse translation.
@@ -177,7 +177,7 @@ function addBackend(objects: Objects, plan: PortPlan, backend: ServiceEndpoint):
   if (isLocal) objects.set(objectId('element', 'hairpin-connections', hairpin), '')
   if (affinitySeconds === undefined) return
   const set = backendName('affinity', plan, backend)
-  objects.set(objectId('set', set), '')
+  objects.set(objectId('set', set), `type ${addressType} ; flags dynamic,timeout ;`)
   const rules = [
     `update @${set} { ${name} saddr timeout ${affinitySeconds}s }`,
     `meta l4proto ${protocol} dnat to ${socketOf(backend)}`,

@@ -1,6 +1,6 @@
+/** The words of the `nft` language that differ between the address families. */
 import type { IpFamily } from '#/api/net/ip.ts'
 
-/** nftables keywords of an address family. */
 export interface TableFamily {
   readonly name: 'ip' | 'ip6'
   readonly address: 'ipv4_addr' | 'ipv6_addr'

@@ -1,7 +1,6 @@
 /**
- * The desired objects of a table, by owning service. A shared object exists while at least one owner wants
- * it; when owners want different content, which is possible only for services with the same external address
- * and port, the first owner by name wins.
+ * The desired objects of a table, by owner. A shared object exists while at least one owner wants it; when owners
+ * want different content, as services with the same external address and port do, the first owner by name wins.
  */
 export class Ruleset {
   readonly #fragments = new Map<string, Fragment>()

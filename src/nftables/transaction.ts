@@ -1,53 +1,28 @@
+/**
+ * Changes of tables as commands for `nft -f`, which executes its whole input as one transaction of the kernel.
+ */
 import type { IpFamily } from '#/api/net/ip.ts'
-import type { ProxyNetwork } from '../nftables.ts'
-import type { AffinityEntry } from './affinity.ts'
-import { baseRules } from './base-rules.ts'
 import { parseObjectId, type ObjectName } from './objects.ts'
 import type { Change } from './ruleset.ts'
 import { tableFamily } from './table-family.ts'
 
-export interface WholeTable {
+export interface TableName {
   readonly family: IpFamily
-  readonly network: ProxyNetwork
-  readonly objects: ReadonlyMap<string, string>
-  /** Affinity entries of the previous table. */
-  readonly affinity: readonly AffinityEntry[]
-}
-
-/** Replaces the table regardless of its content. */
-export function wholeText({ family, network, objects, affinity }: WholeTable): string {
-  const table = `${tableFamily(family).name} ${network.table}`
-  const changes = [...objects].map(([id, after]) => ({ id, before: undefined, after }))
-  const clients = affinity.map(({ set, client, expiresSeconds, timeoutSeconds }) => {
-    const times = `timeout ${timeoutSeconds}s expires ${expiresSeconds}s`
-    return `add element ${table} ${set} { ${client} ${times} }`
-  })
-  return [
-    deleteTable(family, network.table),
-    ...baseRules(family, network).map(line => `${line}\n`),
-    changesText(changes, { family, table: network.table }),
-    ...clients.map(line => `${line}\n`),
-  ].join('')
+  readonly table: string
 }
 
 /**
  * Commands for the changes, ordered so that all references exist. Unused chains are flushed but not deleted.
  */
-export function changesText(
-  changes: readonly Change[],
-  { family, table: name }: { readonly family: IpFamily; readonly table: string },
-): string {
-  const { name: familyName, address } = tableFamily(family)
-  const table = `${familyName} ${name}`
+export function changesText(changes: readonly Change[], { family, table: name }: TableName): string {
+  const table = `${tableFamily(family).name} ${name}`
   const named = changes.map(change => ({ ...change, ...parseObjectId(change.id) }))
   const chains = named.filter(({ type }) => type === 'chain')
   const sets = named.filter(({ type }) => type === 'set')
   const elements = named.filter(({ type }) => type === 'element')
   const commands = [
     ...chains.filter(isNew).map(({ name }) => `add chain ${table} ${name}`),
-    ...sets.filter(isNew).map(({ name }) => {
-      return `add set ${table} ${name} { type ${address} ; flags dynamic,timeout ; }`
-    }),
+    ...sets.filter(isNew).map(({ name, after }) => `add set ${table} ${name} { ${after} }`),
     ...chains.flatMap(({ name, before, after }) => [
       ...(before === undefined ? [] : [`flush chain ${table} ${name}`]),
       ...(after?.split('\n') ?? []).map(rule => `add rule ${table} ${name} ${rule}`),
@@ -83,7 +58,7 @@ export function chainsOf(changes: readonly Change[]): {
 }
 
 /** Adding the table first makes the deletion succeed whether or not it exists. */
-export function deleteTable(family: IpFamily, table: string): string {
+export function deleteTable({ family, table }: TableName): string {
   const name = `${tableFamily(family).name} ${table}`
   return `add table ${name}\ndelete table ${name}\n`
 }
