@@ -109,6 +109,7 @@ export class ContainerNode implements AsyncDisposable {
       nodeNetwork: this.#nodeNetwork,
       networkName: this.network.bridge,
       proxyNetwork: proxyNetworkOf(this.network),
+      policyTable: this.network.tables.policy,
       podNetwork: podNetworkOf(this.network, { vni: vxlanIdOf(claim.slot) }),
     })
   }

@@ -25,6 +25,8 @@ export interface NodeAgentOptions {
   readonly networkName: string
   readonly nodeNetwork: NodeNetwork
   readonly proxyNetwork: ProxyNetwork
+  /** Name of the tables of network policies. */
+  readonly policyTable: string
   readonly podNetwork: PodNetworkSettings
   /** The kubelet's version in the node status. */
   readonly version: string
@@ -49,7 +51,11 @@ export class NodeAgent implements AsyncDisposable {
   constructor(options: NodeAgentOptions) {
     const { kubelet, machine, networkName, address } = options
     this.#options = options
-    this.#kubelet = new NodeKubelet({ ...options, cni: { network: networkName } })
+    this.#kubelet = new NodeKubelet({
+      ...options,
+      cni: { network: networkName },
+      protectPod: (pod, addresses, signal) => this.#proxy.protectPod(pod, addresses, signal),
+    })
     this.#proxy = new NodeProxy({
       ...options,
       usage: machine.usage,
@@ -61,8 +67,10 @@ export class NodeAgent implements AsyncDisposable {
 
   /** Resolves when the kubelet and the service proxy run. */
   async start({ clients, ...given }: StartNodeAgent): Promise<void> {
-    await this.#kubelet.start({ ...given, client: clients.kubelet })
+    const starting = this.#kubelet.start({ ...given, client: clients.kubelet })
+    // Pods that the kubelet starts wait for their network policies.
     this.#proxy.start(clients.proxy)
+    await starting
   }
 
   /** Resolves when the rules of all services are written. */
@@ -77,12 +85,12 @@ export class NodeAgent implements AsyncDisposable {
 
   /** Stops everything on the node, with its containers unless they are kept; their pods are restarted with the node. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const { linux, proxyNetwork } = this.#options
+    const { linux, proxyNetwork, policyTable } = this.#options
     if (this.#keepsContainers) {
       await Promise.all([this.#kubelet.stop(), this.#proxy[Symbol.asyncDispose]()])
       return this.#kubelet.release()
     }
     await Promise.all([this.#kubelet[Symbol.asyncDispose](), this.#proxy[Symbol.asyncDispose]()])
-    await removeNftablesTables(linux, proxyNetwork.table)
+    for (const table of [proxyNetwork.table, policyTable]) await removeNftablesTables(linux, table)
   }
 }

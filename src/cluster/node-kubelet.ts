@@ -9,7 +9,7 @@ import { ImageFolder } from '#/cri/image-folder.ts'
 import { ensurePauseImage } from '#/cri/load-image.ts'
 import { pauseImage, PrivateContainerd } from '#/cri/private-containerd.ts'
 import type { KeyAndCertificate, RotationListener } from '#/kubelet/certificate-rotation.ts'
-import { Kubelet } from '#/kubelet/kubelet.ts'
+import { Kubelet, type KubeletOptions } from '#/kubelet/kubelet.ts'
 import type { KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { KubeletMetrics } from '#/kubelet/kubelet-metrics.ts'
 import type { KubeletView } from '#/kubelet/kubelet-view.ts'
@@ -37,6 +37,8 @@ export interface NodeKubeletOptions {
   /** True if the private containerd goes on when this process ends. */
   readonly isContainerdLasting?: boolean
   readonly cni: CniSettings
+  /** Resolves when the network policies of a pod that is about to start are in force. */
+  readonly protectPod?: KubeletOptions['protectPod']
   /** The kubelet's version in the node status. */
   readonly version: string
   readonly onProgress: (text: string) => void
@@ -210,12 +212,20 @@ export class NodeKubelet implements AsyncDisposable {
     const { signal } = this.#stopping
     const metrics = new KubeletMetrics()
     const client = given.client(metrics.registry)
+    const { protectPod } = this.#options
     const shared = { platform, linux, runtime, node, version, client, metrics }
     const onPodCidrs = (podCidrs: readonly string[]): void => {
       this.#podCidrs = podCidrs
       this.#configureCni()
     }
-    const kubelet = new Kubelet({ ...shared, connectHttp, connectGrpc, pinnedImages, onPodCidrs })
+    const kubelet = new Kubelet({
+      ...shared,
+      connectHttp,
+      connectGrpc,
+      pinnedImages,
+      onPodCidrs,
+      ...(protectPod && { protectPod }),
+    })
     this.#view = kubelet
     const { certificates: measured } = metrics
     this.#run(kubelet.run(signal))

@@ -7,7 +7,7 @@ import type { ProxyNetwork } from '#/proxy/nftables.ts'
 /** Names on a host of a cluster of several machines, whose nodes are on a network of other machines. */
 export const hostNetwork = {
   bridge: 'k8ts',
-  tables: { proxy: 'k8ts-proxy', network: 'k8ts-network' },
+  tables: { proxy: 'k8ts-proxy', policy: 'k8ts-policy', network: 'k8ts-network' },
 } as const
 
 /** Name of the CNI network of a host: as its cgroup, it is unique on the machine. */

@@ -83,6 +83,7 @@ export async function runNode(options: NodeProcessOptions, signal: AbortSignal):
     nodeNetwork,
     networkName: network.bridge,
     proxyNetwork: proxyNetworkOf(network),
+    policyTable: network.tables.policy,
     podNetwork: podNetworkOf(network, { vni: options.vxlanId }),
   })
   onAbort(signal, () => {
@@ -142,6 +143,10 @@ async function readAddressing(options: NodeProcessOptions): Promise<NodeAddressi
     podCidrs,
     serviceCidrs,
     dnsAddress,
-    tables: { proxy: `${networkName}-proxy`, network: `${networkName}-network` },
+    tables: {
+      proxy: `${networkName}-proxy`,
+      policy: `${networkName}-policy`,
+      network: `${networkName}-network`,
+    },
   }
 }

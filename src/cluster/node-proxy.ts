@@ -1,9 +1,12 @@
 /**
- * The network of a node: the service proxy, the masquerading of pods, and the pod network that connects them to the
- * pods of other nodes. It runs in the network namespace of this process, and its rules remain when it stops.
+ * The network of a node: the service proxy, network policies, the masquerading of pods, and the pod network that
+ * connects them to the pods of other nodes. It runs in the network namespace of this process, and its rules remain when it stops.
  */
-import type { Node } from '#/api/generated/core/v1.ts'
+import { NetworkPolicyAgent } from '#/network-policy/network-policy.ts'
+import { NetworkPolicyMetrics } from '#/network-policy/network-policy-metrics.ts'
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
+import { abortable } from '#/base/abort.ts'
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
 import { Informer } from '#/client/informer.ts'
@@ -23,6 +26,8 @@ export interface NodeProxyOptions {
   readonly usage: () => ProcessUsage
   readonly nodeName: string
   readonly proxyNetwork: ProxyNetwork
+  /** Name of the tables of network policies; absent if another CNI plugin enforces them. */
+  readonly policyTable: string | undefined
   readonly servers: ProxyServers
   /** Set up by the caller; absent if another CNI plugin connects the pods. */
   readonly nodeNetwork?: Pick<NodeNetwork, 'ensure'> | undefined
@@ -36,6 +41,7 @@ export class NodeProxy implements AsyncDisposable {
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>[] = []
   readonly #synced = Promise.withResolvers<void>()
+  readonly #policies = Promise.withResolvers<NetworkPolicyAgent | undefined>()
 
   constructor(options: NodeProxyOptions) {
     this.#options = options
@@ -55,12 +61,39 @@ export class NodeProxy implements AsyncDisposable {
     const proxy = new ServiceProxy({ ...options, client, metrics, network, onRulesLost })
     const { signal } = this.#stopping
     this.#running.push(proxy.run(signal), connectNodes({ ...options, client }, signal))
-    void proxy.synced.then(() => this.#synced.resolve())
+    const policies = this.#startPolicies(client, metrics.registry)
+    void Promise.all([proxy.synced, policies?.synced]).then(() => this.#synced.resolve())
   }
 
-  /** Resolves when the rules of all services are written. */
+  /** Resolves when the rules of all services and network policies are written. */
   get synced(): Promise<void> {
     return this.#synced.promise
+  }
+
+  /** Resolves when the network policies of a pod that is about to start are in force, or after a bounded time. */
+  async protectPod(pod: Pod, addresses: readonly string[], signal: AbortSignal): Promise<void> {
+    const agent = await abortable(this.#policies.promise, signal)
+    await agent?.protectPod(pod, addresses, signal)
+  }
+
+  #startPolicies(client: Client, registry: MetricsRegistry): NetworkPolicyAgent | undefined {
+    const { platform, linux, nodeName, policyTable: table, proxyNetwork } = this.#options
+    const { families } = proxyNetwork
+    const agent =
+      table === undefined
+        ? undefined
+        : new NetworkPolicyAgent({
+            platform,
+            linux,
+            client,
+            nodeName,
+            table,
+            families,
+            metrics: new NetworkPolicyMetrics(registry),
+          })
+    this.#policies.resolve(agent)
+    if (agent) this.#running.push(agent.run(this.#stopping.signal))
+    return agent
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

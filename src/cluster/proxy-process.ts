@@ -92,6 +92,8 @@ async function run(options: ProxyProcessOptions, signal: AbortSignal): Promise<v
     usage,
     nodeName,
     proxyNetwork: planProxyNetwork(options, cluster),
+    // Another CNI plugin enforces network policies itself.
+    policyTable: podNetwork === 'none' ? undefined : hostNetwork.tables.policy,
     servers: servers(cluster.nodeAddress),
     nodeNetwork,
     podNetwork:
@@ -136,7 +138,8 @@ interface HostCniNetwork {
 
 /** Removes the rules and the pod network of a stopped proxy from the machine. */
 export async function cleanUpProxy({ platform, linux, folder, podCidrs }: HostNetworkOptions): Promise<void> {
-  await removeNftablesTables(linux, hostNetwork.tables.proxy)
+  const { proxy, policy } = hostNetwork.tables
+  for (const table of [proxy, policy]) await removeNftablesTables(linux, table)
   await removePodNetwork(linux, podNetworkOf({ ...hostNetwork, podCidrs }, { vni: 1 }))
   await nodeNetworkOf({ platform, linux, folder, podCidrs }, '').remove()
 }

@@ -49,7 +49,8 @@ type Left = Required<Omit<RemoveClusterOptions, 'onProgress'>>
 async function removeNetwork({ platform, linux, folder, claim }: Left): Promise<void> {
   const network = planClusterNetwork(claim.slot)
   const { cni, addresses } = nodeFolders(folder)
-  await removeNftablesTables(linux, network.tables.proxy)
+  const { proxy, policy } = network.tables
+  for (const table of [proxy, policy]) await removeNftablesTables(linux, table)
   const { device, podCidrs } = podNetworkOf(network, { vni: claim.slot })
   await removePodNetwork(linux, { device, podCidrs })
   const node = new NodeNetwork({

@@ -1,7 +1,8 @@
 /**
  * RBAC objects of a new cluster in addition to the bootstrap policy: the API server's access to kubelets, read
  * access to resource metrics for the view, edit and admin roles, the rights of the controller that approves
- * serving certificates of kubelets, and the TLS bootstrapping of nodes that join.
+ * serving certificates of kubelets, those of the nodes to enforce network policies, and the TLS bootstrapping of nodes
+ * that join.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { ClusterRole, ClusterRoleBinding, Subject } from '#/api/generated/rbac/v1.ts'
@@ -11,7 +12,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import type { Log } from '#/platform/platform.ts'
 import { nodeBootstrapTokenGroup } from './bootstrap-token.ts'
-import { kubeletClient } from './identities.ts'
+import { kubeletClient, kubeProxy } from './identities.ts'
 
 /**
  * Existing objects are left unchanged. An admission webhook that rejects an object must not prevent the start
@@ -20,6 +21,8 @@ import { kubeletClient } from './identities.ts'
 export async function ensureRoleBindings(client: Client, log: Log): Promise<void> {
   await ensure(client, log, { resource: clusterRoleBindings, object: kubeletClientBinding })
   await ensure(client, log, { resource: clusterRoles, object: metricsReader })
+  await ensure(client, log, { resource: clusterRoles, object: networkPolicyRole })
+  await ensure(client, log, { resource: clusterRoleBindings, object: networkPolicyBinding })
   await ensureApprover(client, log, {
     account: 'kubelet-serving-certificate-approver',
     signerName: 'kubernetes.io/kubelet-serving',
@@ -83,6 +86,19 @@ function bindingOf(name: string, { role, subject }: Grant): Named<ClusterRoleBin
 const kubeletClientBinding = bindingOf('kubeadm:apiserver-kubelet-client', {
   role: 'system:kubelet-api-admin',
   subject: { kind: 'User', name: kubeletClient.commonName },
+})
+
+const networkPolicyRole: Named<ClusterRole> = {
+  metadata: { name: 'k8ts:network-policy' },
+  rules: [
+    { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['list', 'watch'] },
+    { apiGroups: [''], resources: ['pods', 'namespaces'], verbs: ['list', 'watch'] },
+  ],
+}
+
+const networkPolicyBinding = bindingOf(networkPolicyRole.metadata.name, {
+  role: networkPolicyRole.metadata.name,
+  subject: { kind: 'User', name: kubeProxy.commonName },
 })
 
 interface Approver {

@@ -162,6 +162,7 @@ function workerComponents(
     statuses,
     sandboxSemaphore: new Semaphore(Math.max(sandboxesMin, sandboxesPerProcessor * linux.machine.processors)),
     handlerOf: pod => findHandler(options, known, pod),
+    protectPod: options.protectPod,
   }
   return {
     dependencies,

@@ -14,6 +14,7 @@ import type { Network, Platform } from '#/platform/platform.ts'
 import { KubeletMetrics, type NodePods } from './kubelet-metrics.ts'
 import { kubeletComponents, type KubeletComponents } from './kubelet-components.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
+import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
 import type { KubeletView } from './kubelet-view.ts'
 import type { VolumeUsage } from './volumes.ts'
 import { nodeAllocatableLimits, readMachineInfo } from './machine-info.ts'
@@ -41,6 +42,8 @@ export interface KubeletOptions {
   readonly metrics?: KubeletMetrics
   /** Called with the pod CIDRs of the node when it has got them. */
   readonly onPodCidrs?: (podCidrs: readonly string[]) => void
+  /** Called with the addresses of a pod before each start of a container, which waits for it. */
+  readonly protectPod?: PodWorkerDependencies['protectPod']
 }
 
 /** Retry period until the runtime answers. */

@@ -44,6 +44,10 @@ export interface PodWorkerDependencies {
   /** Limits concurrent sandbox creations. */
   readonly sandboxSemaphore: Semaphore
   readonly statuses: Pick<StatusWriter, 'set' | 'finish' | 'forget'>
+  /** Resolves when the network policies of a pod are in force; does nothing when absent. */
+  readonly protectPod?:
+    | ((pod: Pod, addresses: readonly string[], signal: AbortSignal) => Promise<void>)
+    | undefined
   /** Handler of the pod's RuntimeClass; undefined for the default. Throws if the class does not exist. */
   readonly handlerOf: (pod: Pod) => Promise<RuntimeHandler | undefined>
 }

@@ -18,7 +18,7 @@ test('network plan of the first cluster of a machine', () => {
     serviceCidrs: ['10.96.0.0/16'],
     dnsAddress: '10.96.0.10',
     loadBalancerAddresses: '10.214.0.128-10.214.0.254',
-    tables: { proxy: 'k8ts0-proxy', network: 'k8ts0-network' },
+    tables: { proxy: 'k8ts0-proxy', policy: 'k8ts0-policy', network: 'k8ts0-network' },
   })
 })
 
@@ -33,7 +33,7 @@ test('clusters of one machine share no CIDR and no name', () => {
   for (const [index, cidr] of cidrs.entries()) {
     assert(!cidrs.slice(index + 1).some(other => cidrsOverlap(cidr, other)), String(ranges[index]))
   }
-  const names = all.flatMap(({ bridge, tables }): string[] => [bridge, tables.proxy, tables.network])
+  const names = all.flatMap(({ bridge, tables }): string[] => [bridge, ...Object.values(tables)])
   assert.equal(new Set(names).size, 48)
   for (const { nodeCidr } of all) assert(cidrContainsCidr(parseCidr(allNodesCidr)!, parseCidr(nodeCidr)!))
 })

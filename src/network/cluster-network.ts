@@ -19,7 +19,7 @@ export interface NodeAddressing {
   readonly serviceCidrs: readonly string[]
   readonly dnsAddress: string
   /** Names of the nftables tables. */
-  readonly tables: { readonly proxy: string; readonly network: string }
+  readonly tables: { readonly proxy: string; readonly policy: string; readonly network: string }
 }
 
 /** With the address of the first node, the machine, where the API server and the DNS server listen. */
@@ -76,7 +76,7 @@ export function planClusterNetwork(slot: number, choice: ClusterNetworkOverrides
     serviceCidrs: services.map(formatCidr),
     dnsAddress: addressAt(services[0], 10),
     loadBalancerAddresses: `${addressAt(nodes, half)}-${addressAt(nodes, half * 2n - 2n)}`,
-    tables: { proxy: `k8ts${slot}-proxy`, network: `k8ts${slot}-network` },
+    tables: { proxy: `k8ts${slot}-proxy`, policy: `k8ts${slot}-policy`, network: `k8ts${slot}-network` },
   }
 }
 

@@ -25,7 +25,7 @@ export function changesText(changes: readonly Change[], { family, table: name }:
     ...sets.filter(isNew).map(({ name, after }) => `add set ${table} ${name} { ${after} }`),
     ...chains.flatMap(({ name, before, after }) => [
       ...(before === undefined ? [] : [`flush chain ${table} ${name}`]),
-      ...(after?.split('\n') ?? []).map(rule => `add rule ${table} ${name} ${rule}`),
+      ...(after?.split('\n').filter(Boolean) ?? []).map(rule => `add rule ${table} ${name} ${rule}`),
     ]),
     ...elementCommands(
       `delete element ${table}`,

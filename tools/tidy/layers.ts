@@ -26,6 +26,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'scheduler': [...clients, 'cel'],
   'kubelet': [...clients, 'kubeconfig', 'component-base', 'streams', 'cri', 'network'],
   'proxy': [...clients, 'nftables'],
+  'network-policy': [...clients, 'nftables'],
   'dns': clients,
   'api-balancer': clients,
   'kubeadm': [...clients, 'command-line', 'kubeconfig'],

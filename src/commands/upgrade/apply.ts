@@ -6,6 +6,7 @@ import { UsageError } from '#/base/flags.ts'
 import type { Client } from '#/client/client.ts'
 import { embeddedStorePlace, snapshotsFolder } from '#/cluster/open-store.ts'
 import { fetchClusterConfiguration } from '#/kubeadm/stored-configuration.ts'
+import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
 import { updateKubernetesVersion } from '#/kubeadm/upload-config.ts'
 import { findLauncher, readInputLine, type Platform } from '#/platform/node.ts'
 import { openEmbeddedContent, saveSnapshot, timeName } from '#/store/snapshot.ts'
@@ -144,6 +145,8 @@ async function finish({ platform, terminal, flags, isHost }: UpgradeRun): Promis
   const { client } = cluster
   const onProgress = (line: string): void => terminal.write(`[upgrade/post-upgrade] ${line}\n`)
   await migrateStoredVersions({ platform, client, onProgress })
+  // Components of this version may need rights that those of the previous one did not.
+  if (isHost) await ensureRoleBindings(client, platform.log)
   const version = await readVersion(client)
   const what = isHost ? 'A control plane node of your cluster' : 'Your cluster'
   terminal.write(`[upgrade] SUCCESS! ${what} was upgraded to "${version}".\n`)

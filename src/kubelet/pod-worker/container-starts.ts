@@ -131,6 +131,8 @@ export class ContainerStarts {
     if (target === undefined || sandbox === undefined || volumes === undefined) return
     dependencies.metrics.starts.startedContainers.with(containerTypes[target.kind]).add()
     const image = this.image(name)
+    if (!pod.spec?.hostNetwork) await dependencies.protectPod?.(pod, sandbox.addresses, signal)
+    signal.throwIfAborted()
     this.#images.delete(name)
     const targetContainer = pod.spec?.ephemeralContainers?.find(
       each => each.name === name,

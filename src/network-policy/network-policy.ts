@@ -1,0 +1,221 @@
+/**
+ * Enforces network policies on a node: watches policies, and while there are any also pods and namespaces, and writes
+ * nftables rules. Without a policy in the cluster only that watch exists, and no rules. Changes in quick succession
+ * are written together. The rules remain when it stops, since pods keep running.
+ * https://kubernetes.io/docs/concepts/services-networking/network-policies/
+ */
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { networkPolicies } from '#/api/generated/networking/v1-resources.ts'
+import type { NetworkPolicy } from '#/api/generated/networking/v1.ts'
+import { keyOf } from '#/api/metadata.ts'
+import type { IpFamily } from '#/api/net/ip.ts'
+import { backoffMs } from '#/base/backoff.ts'
+import { messageOf } from '#/base/message-of.ts'
+import type { Client } from '#/client/client.ts'
+import { EventRecorder } from '#/client/event-recorder.ts'
+import { Informer } from '#/client/informer.ts'
+import { removeNftablesTables, staleMs } from '#/nftables/nftables-tables.ts'
+import type { Linux } from '#/platform/linux.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { Enforcement } from './enforcement.ts'
+import { KnownAddresses } from './known-addresses.ts'
+import type { NetworkPolicyMetrics } from './network-policy-metrics.ts'
+
+export interface NetworkPolicyAgentOptions {
+  readonly platform: Platform
+  /** Runs commands in the node's network namespace. */
+  readonly linux: Pick<Linux, 'run'>
+  /** Authenticated as `system:kube-proxy`. */
+  readonly client: Client
+  readonly nodeName: string
+  /** Name of the tables. */
+  readonly table: string
+  readonly families: readonly IpFamily[]
+  readonly metrics?: NetworkPolicyMetrics
+}
+
+/** Debounce: changes within this time are written in one sync. */
+const debounceMs = 10
+
+/** Interval of verification when idle. */
+const verifyIntervalMs = 60_000
+
+/** Time that a pod waits for its rules. After it, packets of the pod are dropped until they are written. */
+const podWaitMs = 10_000
+
+const retry = { initialMs: 200, maxMs: 30_000, factor: 2, jitter: 0.1 }
+
+export class NetworkPolicyAgent {
+  readonly #options: NetworkPolicyAgentOptions
+  readonly #policies: Informer<NetworkPolicy>
+  readonly #recorder: EventRecorder
+  readonly #known = new KnownAddresses()
+  readonly #synced = Promise.withResolvers<void>()
+  /** Resolvers of pods that wait for the next sync. */
+  #waiting: (() => void)[] = []
+  #enforcement: Enforcement | undefined
+  /** True if there may be tables of this or an earlier process without a policy. */
+  #mayHaveTables = true
+  #wake = Promise.withResolvers<void>()
+  #isChanged = false
+
+  constructor(options: NetworkPolicyAgentOptions) {
+    const { platform, client, nodeName, metrics } = options
+    this.#options = options
+    this.#policies = new Informer({ platform, client, resource: networkPolicies })
+    this.#policies.addEventHandler(() => this.#requestSync())
+    this.#recorder = new EventRecorder({ client, platform, component: 'network-policy', host: nodeName })
+    if (metrics)
+      metrics.read = () => ({
+        activePolicies: 0,
+        peerSets: 0,
+        objects: 0,
+        ...this.#enforcement?.enforced,
+        policies: this.#policies.list().length,
+      })
+  }
+
+  /** Resolves after the first complete sync. */
+  get synced(): Promise<void> {
+    return this.#synced.promise
+  }
+
+  /**
+   * Resolves when the rules of a pod are written that is about to start, or after a bounded time. Does nothing if
+   * there is no policy in the cluster.
+   */
+  async protectPod(pod: Pod, addresses: readonly string[], signal: AbortSignal): Promise<void> {
+    const { platform } = this.#options
+    if (this.#policies.hasSynced && this.#isIdle()) return
+    const key = keyOf(pod)
+    for (const changed of [...this.#known.add(pod, addresses), key]) this.#enforcement?.podChanged(changed)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiting.push(resolve)
+    this.#requestSync()
+    const giveUp = new AbortController()
+    const late = platform.clock.sleep(podWaitMs, AbortSignal.any([signal, giveUp.signal])).then(
+      () => platform.log.warn('Pod starts before its network policies are in force', { pod: key }),
+      () => undefined,
+    )
+    await Promise.race([promise, late])
+    giveUp.abort()
+  }
+
+  /** Runs until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { platform } = this.#options
+    const following = Promise.all([this.#policies.run(signal), this.#recorder.run(signal)])
+    await this.#policies.waitForSync(signal).catch(() => undefined)
+    let failures = 0
+    let idleMs = 0
+    while (!signal.aborted) {
+      try {
+        if (idleMs >= verifyIntervalMs && this.#enforcement && !(await this.#enforcement.verify(signal)))
+          platform.log.warn('Network policy rules were removed, writing them again')
+        await this.#sync(signal)
+        failures = 0
+      } catch (error) {
+        if (signal.aborted) break
+        this.#report(error, failures++)
+      }
+      idleMs = await this.#rest(failures, signal)
+    }
+    await this.#enforcement?.[Symbol.asyncDispose]()
+    await following
+  }
+
+  /** True if there is neither a policy nor a rule. */
+  #isIdle(): boolean {
+    return this.#policies.list().length === 0 && this.#enforcement === undefined && !this.#mayHaveTables
+  }
+
+  async #sync(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.platform
+    const { metrics } = this.#options
+    this.#wake = Promise.withResolvers()
+    this.#isChanged = false
+    const waiting = this.#waiting
+    this.#waiting = []
+    const beganMs = clock.monotonicMs()
+    try {
+      if (this.#policies.list().length === 0) await this.#disable()
+      else await this.#enforce(signal)
+    } catch (error) {
+      this.#waiting.push(...waiting)
+      throw error
+    }
+    for (const resolve of waiting) resolve()
+    metrics?.syncDuration.with().observe((clock.monotonicMs() - beganMs) / 1_000)
+    if (metrics) metrics.lastSync.value = clock.now() / 1_000
+    this.#synced.resolve()
+  }
+
+  async #enforce(signal: AbortSignal): Promise<void> {
+    const { platform } = this.#options
+    this.#mayHaveTables = true
+    if (this.#enforcement === undefined) {
+      platform.log.info('Enforcing network policies', { policies: this.#policies.list().length })
+      const onChange = (): void => this.#requestSync()
+      const policies = this.#policies
+      this.#enforcement = new Enforcement({ ...this.#options, policies, known: this.#known, onChange })
+      for (const key of this.#known.keys()) this.#enforcement.podChanged(key)
+    }
+    await this.#enforcement.start(signal)
+    await this.#enforcement.sync(signal)
+  }
+
+  async #disable(): Promise<void> {
+    const { linux, table } = this.#options
+    await this.#enforcement?.[Symbol.asyncDispose]()
+    this.#enforcement = undefined
+    if (this.#mayHaveTables) await removeNftablesTables(linux, table)
+    this.#mayHaveTables = false
+  }
+
+  #report(error: unknown, failuresBefore: number): void {
+    const { platform, nodeName, metrics } = this.#options
+    metrics?.syncFailures.add()
+    platform.log.error('Failed to sync network policies', { error })
+    if (failuresBefore > 0) return
+    // Events of nodes have the name instead of the UID, which is how clients look them up.
+    const about = { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName, uid: nodeName } }
+    this.#recorder.record(about, {
+      type: 'Warning',
+      reason: 'FailedToSyncNetworkPolicies',
+      message: `Failed to write the rules of network policies, will retry: ${messageOf(error)}`,
+    })
+  }
+
+  #requestSync(): void {
+    this.#isChanged = true
+    this.#wake.resolve()
+  }
+
+  /** Waits for a change, the next verification or the retry backoff. Returns the idle time. */
+  async #rest(failures: number, signal: AbortSignal): Promise<number> {
+    const { clock, random } = this.#options.platform
+    const startedMs = clock.monotonicMs()
+    const pause = (ms: number, stop = signal): Promise<void> => clock.sleep(ms, stop).catch(() => undefined)
+    if (failures > 0) {
+      await pause(backoffMs(failures, retry, random.fraction('network policy retry')))
+      return 0
+    }
+    const waiting = new AbortController()
+    const stop = AbortSignal.any([signal, waiting.signal])
+    const enforcement = this.#enforcement
+    const timeoutMs = enforcement?.hasStale ? staleMs : verifyIntervalMs
+    const slept = enforcement ? pause(timeoutMs, stop) : aborted(stop)
+    await Promise.race([this.#wake.promise, slept])
+    waiting.abort()
+    const idleMs = clock.monotonicMs() - startedMs
+    if (this.#isChanged) await pause(debounceMs)
+    return idleMs
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (signal.aborted) resolve()
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise
+}

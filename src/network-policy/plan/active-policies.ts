@@ -1,0 +1,228 @@
+import type { IpFamily } from '#/api/net/ip.ts'
+import { objectId } from '#/nftables/objects.ts'
+import type { Fragment } from '#/nftables/ruleset.ts'
+import { tableFamily } from '#/nftables/table-family.ts'
+import { portKey, type PodIndex } from './pod-index.ts'
+import { clientOf, policyChain, serverOf } from './policy-chain.ts'
+import { directions, type Direction, type PolicyRules, type PortName } from './read-policy.ts'
+import { ReferenceCounts } from './reference-counts.ts'
+import { SelectionIndex } from './selection-index.ts'
+import type { Selection } from './selection.ts'
+
+export interface KnownPolicy {
+  readonly id: number
+  rules: PolicyRules
+}
+
+/** The policies of some pods for one direction. */
+export interface PolicySet {
+  readonly key: string
+  /** Name of its chain. */
+  readonly chain: string
+  readonly policies: readonly KnownPolicy[]
+}
+
+interface PeerSet {
+  readonly name: string
+  readonly selection: Selection
+  readonly members: Set<string>
+}
+
+interface PortSet {
+  readonly name: string
+  readonly port: PortName
+}
+
+export interface ActivePoliciesOptions {
+  readonly pods: PodIndex
+  /** Called with pods whose membership in sets may have changed. */
+  readonly onPods: (keys: Iterable<string>) => void
+  readonly onChange: (owner: string, fragmentOf: (family: IpFamily) => Fragment) => void
+}
+
+type Membership = (address: string) => readonly (readonly [id: string, content: string])[]
+
+/** Maximum length of the part of a chain's name that is for readers; the kernel admits 255. */
+const readableMax = 200
+
+/**
+ * The sets of policies that pods of this node have, with all that they refer to: policies, sets of peers, sets of named
+ * ports. Everything exists while it is referred to.
+ */
+export class ActivePolicies {
+  readonly #options: ActivePoliciesOptions
+  readonly #sets = new ReferenceCounts<PolicySet>()
+  readonly #policies = new ReferenceCounts<KnownPolicy>()
+  readonly #peers = new ReferenceCounts<PeerSet>()
+  readonly #ports = new ReferenceCounts<PortSet>()
+  readonly #peerIndex = new SelectionIndex()
+  /** The peer sets of which a pod is a member. */
+  readonly #memberships = new Map<string, readonly PeerSet[]>()
+
+  constructor(options: ActivePoliciesOptions) {
+    this.#options = options
+  }
+
+  get policyCount(): number {
+    return this.#policies.size
+  }
+
+  get peerSetCount(): number {
+    return this.#peers.size
+  }
+
+  /** The set of these policies, which is not empty. To be released. */
+  acquireSet(direction: Direction, policies: readonly KnownPolicy[]): PolicySet {
+    const sorted = policies.toSorted((a, b) => a.id - b.id)
+    const key = `${direction} ${sorted.map(({ id }) => id).join()}`
+    return this.#sets.acquire(key, id => {
+      const set = { key, chain: `${direction}-set/${id}`, policies: sorted }
+      for (const policy of sorted) this.#activate(policy)
+      this.#options.onChange(`set ${set.chain}`, family => setChain(set, direction, family))
+      return set
+    })
+  }
+
+  releaseSet(set: PolicySet | undefined): void {
+    const gone = set && this.#sets.release(set.key)
+    if (gone === undefined) return
+    this.#options.onChange(`set ${gone.chain}`, nothing)
+    for (const policy of gone.policies) this.#deactivate(policy)
+  }
+
+  /** Replaces the rules of a policy. */
+  update(policy: KnownPolicy, rules: PolicyRules): void {
+    const before = policy.rules
+    policy.rules = rules
+    if (this.#policies.get(String(policy.id)) === undefined) return
+    this.#acquireReferences(rules)
+    this.#writePolicy(policy)
+    this.#releaseReferences(before)
+  }
+
+  /** The elements of a pod in the sets of peers and named ports, for one of its addresses. */
+  planMember(key: string): Membership {
+    const { pods } = this.#options
+    const pod = pods.get(key)
+    const matching = pod ? this.#peerIndex.matching(pod, pods.labelsOf(pod.namespace)) : []
+    const peers = matching.flatMap(selection => this.#peers.get(selection.key) ?? [])
+    for (const { members } of this.#memberships.get(key) ?? []) members.delete(key)
+    for (const { members } of peers) members.add(key)
+    if (peers.length > 0) this.#memberships.set(key, peers)
+    else this.#memberships.delete(key)
+    const ports = (pod?.namedPorts ?? []).flatMap(named => {
+      const set = this.#ports.get(portKey(named))
+      return set ? { name: set.name, port: named.port } : []
+    })
+    return address => [
+      ...peers.map(({ name }) => [objectId('element', name, address), ''] as const),
+      ...ports.map(({ name, port }) => [objectId('element', name, `${address} . ${port}`), ''] as const),
+    ]
+  }
+
+  #activate(policy: KnownPolicy): void {
+    this.#policies.acquire(String(policy.id), () => {
+      this.#acquireReferences(policy.rules)
+      this.#writePolicy(policy)
+      return policy
+    })
+  }
+
+  #deactivate(policy: KnownPolicy): void {
+    if (this.#policies.release(String(policy.id)) === undefined) return
+    for (const direction of directions)
+      this.#options.onChange(`policy ${chainOf(policy, direction)}`, nothing)
+    this.#releaseReferences(policy.rules)
+  }
+
+  #writePolicy(policy: KnownPolicy): void {
+    for (const direction of directions) {
+      const chain = chainOf(policy, direction)
+      const rules = policy.rules[direction]
+      this.#options.onChange(`policy ${chain}`, family => {
+        if (rules === undefined) return new Map()
+        return policyChain({
+          direction,
+          family,
+          chain,
+          rules,
+          peerSet: ({ key }) => this.#peers.get(key)?.name ?? '',
+          portSet: port => this.#ports.get(portKey(port))?.name ?? '',
+        })
+      })
+    }
+  }
+
+  #acquireReferences(rules: PolicyRules): void {
+    const { pods, onPods, onChange } = this.#options
+    for (const selection of selectionsOf(rules)) {
+      this.#peers.acquire(selection.key, id => {
+        const name = `peers/${id}`
+        this.#peerIndex.add(selection)
+        onChange(name, family => setObject(name, tableFamily(family).address))
+        onPods(pods.selected(selection))
+        return { name, selection, members: new Set() }
+      })
+    }
+    for (const port of portNamesOf(rules)) {
+      this.#ports.acquire(portKey(port), id => {
+        const name = `ports/${id}/${port.name}`
+        onChange(name, family => setObject(name, `${tableFamily(family).address} . inet_service`))
+        onPods(pods.withPort(port))
+        return { name, port }
+      })
+    }
+  }
+
+  #releaseReferences(rules: PolicyRules): void {
+    const { pods, onPods, onChange } = this.#options
+    for (const { key } of selectionsOf(rules)) {
+      const gone = this.#peers.release(key)
+      if (gone === undefined) continue
+      this.#peerIndex.delete(gone.selection)
+      onChange(gone.name, nothing)
+      onPods(gone.members)
+    }
+    for (const port of portNamesOf(rules)) {
+      const gone = this.#ports.release(portKey(port))
+      if (gone === undefined) continue
+      onChange(gone.name, nothing)
+      onPods(pods.withPort(gone.port))
+    }
+  }
+}
+
+const nothing = (): Fragment => new Map()
+
+function chainOf({ id, rules }: KnownPolicy, direction: Direction): string {
+  return `${direction}/${id}/${rules.key.slice(0, readableMax)}`
+}
+
+/** Drops what no policy accepts, unless a pod reaches itself through a service. */
+function setChain({ chain, policies }: PolicySet, direction: Direction, family: IpFamily): Fragment {
+  const lines = [
+    ...policies.map(policy => `jump ${chainOf(policy, direction)}`),
+    `${clientOf(family)} . ${serverOf(family)} @self accept`,
+    'drop',
+  ]
+  return new Map([[objectId('chain', chain), lines.join('\n')]])
+}
+
+function setObject(name: string, type: string): Fragment {
+  return new Map([[objectId('set', name), `type ${type} ;`]])
+}
+
+function selectionsOf(rules: PolicyRules): readonly Selection[] {
+  return rulesOf(rules).flatMap(({ peers }) => peers?.selections ?? [])
+}
+
+function portNamesOf(rules: PolicyRules): readonly PortName[] {
+  return rulesOf(rules).flatMap(({ ports }) => ports?.names ?? [])
+}
+
+function rulesOf({
+  ingress = [],
+  egress = [],
+}: PolicyRules): readonly NonNullable<PolicyRules['ingress']>[number][] {
+  return [...ingress, ...egress]
+}
