@@ -6,7 +6,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { createConnection, createServer } from 'node:net'
+import { createConnection, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
@@ -28,6 +28,36 @@ interface Ask {
   /** 0 selects a free port. */
   readonly localPort: number
   readonly timeoutMs: number
+}
+
+interface Echo {
+  readonly does: 'echo'
+  readonly port: number
+}
+
+interface Open {
+  readonly does: 'open'
+  readonly host: string
+  readonly port: number
+}
+
+interface Exchange {
+  readonly does: 'exchange'
+  /** Id of the command that opened it. */
+  readonly connection: number
+  readonly timeoutMs: number
+}
+
+type Command = Serve | Ask | Echo | Open | Exchange
+
+export interface Conversation {
+  /** Sends and waits for the same: `echo`, or `silence`, or the error code. */
+  readonly exchange: (timeoutMs?: number) => Promise<string>
+}
+
+function parseAddress(at: string): { readonly host: string; readonly port: number } {
+  const colon = at.lastIndexOf(':')
+  return { host: at.slice(0, colon).replaceAll(/[[\]]/g, ''), port: Number(at.slice(colon + 1)) }
 }
 
 export class NetworkAgent {
@@ -56,16 +86,24 @@ export class NetworkAgent {
    * `name address`: the server's name and the client address that it saw; or the error code, or `silence`.
    */
   ask(protocol: Protocol, at: string, { localPort = 0, timeoutMs = 3_000 } = {}): Promise<string> {
-    const colon = at.lastIndexOf(':')
-    const host = at.slice(0, colon).replaceAll(/[[\]]/g, '')
-    return this.#tell({
-      does: 'ask',
-      protocol,
-      host,
-      port: Number(at.slice(colon + 1)),
-      localPort,
-      timeoutMs,
-    })
+    return this.#tell({ does: 'ask', protocol, ...parseAddress(at), localPort, timeoutMs })
+  }
+
+  /** Opens a TCP connection to an `echo` server that stays open for `exchange`. Resolves to its id. */
+  async open(at: string): Promise<Conversation> {
+    const { host, port } = parseAddress(at)
+    const id = this.#count
+    const answer = await this.#tell({ does: 'open', host, port })
+    if (answer !== 'open') throw new Error(`cannot connect to ${at}: ${answer}`)
+    return {
+      exchange: (timeoutMs = 3_000) => this.#tell({ does: 'exchange', connection: id, timeoutMs }),
+    }
+  }
+
+  /** Resolves when it listens; it returns what it receives. */
+  async echo(port: number): Promise<void> {
+    const answer = await this.#tell({ does: 'echo', port })
+    if (answer !== 'listening') throw new Error(`cannot listen at ${port}: ${answer}`)
   }
 
   async stop(): Promise<void> {
@@ -75,7 +113,7 @@ export class NetworkAgent {
     await exited
   }
 
-  #tell(command: Serve | Ask): Promise<string> {
+  #tell(command: Command): Promise<string> {
     const id = this.#count++
     const { promise, resolve } = Promise.withResolvers<string>()
     this.#waiting.set(id, resolve)
@@ -86,14 +124,59 @@ export class NetworkAgent {
 
 if (import.meta.main) {
   createInterface({ input: process.stdin })
-    .on('line', line => void obey(JSON.parse(line) as (Serve | Ask) & { readonly id: number }))
+    .on('line', line => void obey(JSON.parse(line) as Command & { readonly id: number }))
     .once('close', () => process.exit())
 }
 
-async function obey(command: (Serve | Ask) & { readonly id: number }): Promise<void> {
-  const does = command.does === 'serve' ? serve(command) : ask(command)
+async function obey(command: Command & { readonly id: number }): Promise<void> {
+  const does = perform(command)
   const answer = await does.catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
   process.stdout.write(`${JSON.stringify({ id: command.id, answer })}\n`)
+}
+
+function perform(command: Command & { readonly id: number }): Promise<string> {
+  switch (command.does) {
+    case 'serve':
+      return serve(command)
+    case 'ask':
+      return ask(command)
+    case 'echo':
+      return echo(command)
+    case 'open':
+      return open(command)
+    case 'exchange':
+      return exchange(command)
+  }
+}
+
+async function echo({ port }: Echo): Promise<string> {
+  const server = createServer(socket => socket.on('error', () => undefined).pipe(socket))
+  server.listen(port, '::')
+  await once(server, 'listening')
+  return 'listening'
+}
+
+const connections = new Map<number, Socket>()
+
+async function open({ id, host, port }: Open & { readonly id: number }): Promise<string> {
+  const socket = createConnection({ host, port })
+  await once(socket, 'connect')
+  socket.on('error', () => undefined)
+  connections.set(id, socket)
+  return 'open'
+}
+
+async function exchange({ connection, timeoutMs }: Exchange): Promise<string> {
+  const socket = connections.get(connection)
+  if (socket === undefined || socket.destroyed) return 'closed'
+  socket.write('x')
+  try {
+    await once(socket, 'data', { signal: AbortSignal.timeout(timeoutMs) })
+    return 'echo'
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') return 'silence'
+    throw error
+  }
 }
 
 async function serve({ protocol, host, port, name }: Serve): Promise<string> {
