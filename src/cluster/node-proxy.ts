@@ -1,6 +1,7 @@
 /**
  * The network of a node: the service proxy, network policies, the masquerading of pods, and the pod network that
- * connects them to the pods of other nodes. It runs in the network namespace of this process, and its rules remain when it stops.
+ * connects them to the pods of other nodes. It runs in the network namespace of this process, and its rules remain
+ * when it stops.
  */
 import { NetworkPolicyAgent } from '#/network-policy/network-policy.ts'
 import { NetworkPolicyMetrics } from '#/network-policy/network-policy-metrics.ts'

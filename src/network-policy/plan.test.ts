@@ -330,8 +330,8 @@ class RandomWorld {
   }
 
   clear(): void {
-    for (const key of [...this.#policies.keys()]) setPolicy(this.#plan, key, undefined)
-    for (const key of [...this.#pods.keys()]) this.#plan.setPod(key, undefined)
+    for (const key of this.#policies.keys()) setPolicy(this.#plan, key, undefined)
+    for (const key of this.#pods.keys()) this.#plan.setPod(key, undefined)
     this.#tables.apply(this.#plan)
     assert.deepEqual(this.#tables.lines(), [])
   }

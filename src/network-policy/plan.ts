@@ -97,7 +97,7 @@ export class PolicyPlan {
     return true
   }
 
-  /** Plans at most so many pods. */
+  /** Plans pods until nothing is pending or the maximum is reached. */
   plan(podsMax = Infinity): void {
     let count = 0
     for (const key of this.#dirty) {

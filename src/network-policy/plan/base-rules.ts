@@ -1,6 +1,5 @@
 import type { IpFamily } from '#/api/net/ip.ts'
 import { tableFamily } from '#/nftables/table-family.ts'
-import { clientOf, serverOf } from './policy-chain.ts'
 
 /**
  * The part of the table that does not depend on policies. Each direction has a base chain of its own, so that `accept`
@@ -38,3 +37,12 @@ export function baseRules(family: IpFamily, tableName: string): readonly string[
 
 /** After the service proxy, which rejects connections to services without endpoints. */
 const priority = 10
+
+/** The addresses of a connection: its client, and its server after the destination of a service was replaced. */
+export function clientOf(family: IpFamily): string {
+  return `ct original ${tableFamily(family).name} saddr`
+}
+
+export function serverOf(family: IpFamily): string {
+  return `ct reply ${tableFamily(family).name} saddr`
+}

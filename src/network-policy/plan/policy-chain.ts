@@ -1,7 +1,7 @@
 import type { IpFamily } from '#/api/net/ip.ts'
 import { objectId } from '#/nftables/objects.ts'
 import type { Fragment } from '#/nftables/ruleset.ts'
-import { tableFamily } from '#/nftables/table-family.ts'
+import { clientOf, serverOf } from './base-rules.ts'
 import type { Direction, PolicyPeers, PolicyPorts, PolicyRule, PortName } from './read-policy.ts'
 import type { Selection } from './selection.ts'
 
@@ -40,15 +40,6 @@ export function policyChain(input: PolicyChain): Fragment {
   }
   objects.set(objectId('chain', input.chain), lines.join('\n'))
   return objects
-}
-
-/** The addresses of a connection: its client, and its server after the destination of a service was replaced. */
-export function clientOf(family: IpFamily): string {
-  return `ct original ${tableFamily(family).name} saddr`
-}
-
-export function serverOf(family: IpFamily): string {
-  return `ct reply ${tableFamily(family).name} saddr`
 }
 
 function peerMatches(peers: PolicyPeers | undefined, input: PolicyChain): readonly string[] {

@@ -1,8 +1,7 @@
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#/api/generated/networking/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { IpFamily } from '#/api/net/ip.ts'
-import { blockRanges } from './block-ranges.ts'
-import { mergeRanges } from './merge-ranges.ts'
+import { blockRanges, mergeRanges } from './block-ranges.ts'
 import { selectionOf, type Selection } from './selection.ts'
 
 export type Protocol = 'tcp' | 'udp' | 'sctp'
