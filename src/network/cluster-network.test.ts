@@ -34,7 +34,7 @@ test('clusters of one machine share no CIDR and no name', () => {
     assert(!cidrs.slice(index + 1).some(other => cidrsOverlap(cidr, other)), String(ranges[index]))
   }
   const names = all.flatMap(({ bridge, tables }): string[] => [bridge, ...Object.values(tables)])
-  assert.equal(new Set(names).size, 48)
+  assert.equal(new Set(names).size, 64)
   for (const { nodeCidr } of all) assert(cidrContainsCidr(parseCidr(allNodesCidr)!, parseCidr(nodeCidr)!))
 })
 
