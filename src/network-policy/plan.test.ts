@@ -130,8 +130,8 @@ describe('planned objects', () => {
       policies: { 'x/p': { podSelector: web, policyTypes: ['Egress'], egress: [{ ports }] } },
       lines: [
         ...isolated('egress', '10.244.0.5'),
-        'egress/1/x/p: ct original protocol tcp ct reply proto-src { 80-95 } accept',
-        'egress/1/x/p: ct original protocol udp ct reply proto-src { 53 } accept',
+        'egress/1/x/p: ct original protocol tcp ct reply proto-src 80-95 accept',
+        'egress/1/x/p: ct original protocol udp ct reply proto-src 53 accept',
         'egress/1/x/p: ct original protocol sctp accept',
       ],
     })
@@ -164,7 +164,9 @@ describe('planned objects', () => {
       policies,
       lines: [
         ...isolated('ingress', '10.244.0.5'),
-        `ingress/1/x/p: ${client} { 10.0.0.1-10.0.0.3, 10.0.0.6, 10.0.0.8-10.0.1.255 } accept`,
+        ...['10.0.0.1-10.0.0.3', '10.0.0.6', '10.0.0.8-10.0.1.255'].map(
+          range => `ingress/1/x/p: ${client} ${range} accept`,
+        ),
       ],
     })
     check({
@@ -172,7 +174,7 @@ describe('planned objects', () => {
       family: 6,
       lines: [
         ...isolated('ingress', 'fd00::5').map(line => line.replaceAll(' ip ', ' ip6 ')),
-        'ingress/1/x/p: ct original ip6 saddr { fd00::8000:0:0:0-fd00::ffff:ffff:ffff:ffff } accept',
+        'ingress/1/x/p: ct original ip6 saddr fd00::8000:0:0:0-fd00::ffff:ffff:ffff:ffff accept',
       ],
     })
   })
@@ -187,19 +189,30 @@ describe('planned objects', () => {
 
   test('many peers and ports are their sum, not their product', () => {
     const from = ['a', 'b', 'c'].map(app => ({ podSelector: { matchLabels: { app } } }))
-    const ports = ['TCP', 'UDP'].map(protocol => ({ protocol, port: 53 }))
+    const ports = ['TCP', 'UDP', 'SCTP'].map(protocol => ({ protocol, port: 53 }))
     check({
       policies: { 'x/p': { podSelector: web, ingress: [{ from, ports }] } },
       lines: [
         ...isolated('ingress', '10.244.0.5'),
         ...[1, 2, 3].map(id => `peers/${id} type ipv4_addr ;`),
         ...[1, 2, 3].map(id => `ingress/1/x/p/0: ${client} @peers/${id} accept`),
-        ...['tcp', 'udp'].map(
+        ...['tcp', 'udp', 'sctp'].map(
           protocol =>
-            `ingress/1/x/p: ct original protocol ${protocol} ct reply proto-src { 53 } jump ingress/1/x/p/0`,
+            `ingress/1/x/p: ct original protocol ${protocol} ct reply proto-src 53 jump ingress/1/x/p/0`,
         ),
       ],
     })
+  })
+})
+
+test('many ranges are one set', () => {
+  const ports = [80, 90, 100, 110, 120].map(port => ({ port }))
+  check({
+    policies: { 'x/p': { podSelector: web, ingress: [{ ports }] } },
+    lines: [
+      ...isolated('ingress', '10.244.0.5'),
+      'ingress/1/x/p: ct original protocol tcp ct reply proto-src { 80, 90, 100, 110, 120 } accept',
+    ],
   })
 })
 

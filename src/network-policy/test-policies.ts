@@ -116,10 +116,10 @@ function isMatch({ objects }: Packet, value: string, match: string): boolean {
     assert.ok(set === 'self' || objects.has(objectId('set', set)), `there is no set ${set}`)
     return objects.has(objectId('element', set, value))
   }
-  if (!match.startsWith('{')) return match === value
+  if (/[a-z]/.test(match) && !match.includes(':')) return match === value
   return match
-    .slice(2, -2)
-    .split(', ')
+    .replaceAll(/[{ }]/g, '')
+    .split(',')
     .some(range => {
       const [first = 0n, last = first] = range.split('-').map(numberOf)
       return numberOf(value) >= first && numberOf(value) <= last

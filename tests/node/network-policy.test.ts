@@ -350,7 +350,11 @@ const scenarios: readonly Scenario[] = [
               { namespaceSelector: { matchLabels: { team: 'z' } } },
               { ipBlock: { cidr: '10.244.0.11/32' } },
             ],
-            ports: [{ port: 80 }, { port: 81, protocol: 'UDP' }, { port: 'dns', protocol: 'UDP' }],
+            ports: [
+              ...[80, 7, 9, 11, 13, 15].map(port => ({ port })),
+              { port: 81, protocol: 'UDP' },
+              { port: 'dns', protocol: 'UDP' },
+            ],
           },
         ],
       },

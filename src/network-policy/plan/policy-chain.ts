@@ -17,7 +17,7 @@ export interface PolicyChain {
 }
 
 /** Maximum number of combinations of peers and ports that are written as one rule each. */
-const combinationsMax = 4
+const combinationsMax = 8
 
 /**
  * The chain of a policy for one direction: it accepts what the policy allows and returns otherwise. A rule with many
@@ -48,16 +48,27 @@ function peerMatches(peers: PolicyPeers | undefined, input: PolicyChain): readon
   const address = direction === 'ingress' ? clientOf(family) : serverOf(family)
   const ranges = peers.ranges[family]
   const isAll = ranges.some(range => range.endsWith('/0'))
-  const blocks = isAll ? [''] : ranges.length > 0 ? [`${address} { ${ranges.join(', ')} } `] : []
+  const blocks = isAll ? [''] : rangeMatches(address, ranges)
   return [...blocks, ...peers.selections.map(selection => `${address} @${peerSet(selection)} `)]
+}
+
+/**
+ * Maximum number of ranges with one match each; more become an anonymous set. With a thousand such sets in a table, `nft`
+ * takes a tenth of a second for any change, since it reads them all.
+ */
+const rangesMax = 4
+
+function rangeMatches(field: string, ranges: readonly string[]): readonly string[] {
+  if (ranges.length > rangesMax) return [`${field} { ${ranges.join(', ')} } `]
+  return ranges.map(range => `${field} ${range} `)
 }
 
 /** `nft` knows the type of `proto-src` only after a match of the protocol. */
 function portMatches(ports: PolicyPorts | undefined, { family, portSet }: PolicyChain): readonly string[] {
   if (ports === undefined) return ['']
-  const numbers = [...ports.numbers].map(([protocol, ranges]) => {
+  const numbers = [...ports.numbers].flatMap(([protocol, ranges]) => {
     const match = `ct original protocol ${protocol} `
-    return ranges.length > 0 ? `${match}ct reply proto-src { ${ranges.join(', ')} } ` : match
+    return ranges.length > 0 ? rangeMatches(`${match}ct reply proto-src`, ranges) : [match]
   })
   const names = ports.names.map(name => {
     return `ct original protocol ${name.protocol} ${serverOf(family)} . ct reply proto-src @${portSet(name)} `
