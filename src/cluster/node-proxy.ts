@@ -62,11 +62,11 @@ export class NodeProxy implements AsyncDisposable {
     const proxy = new ServiceProxy({ ...options, client, metrics, network, onRulesLost })
     const { signal } = this.#stopping
     this.#running.push(proxy.run(signal), connectNodes({ ...options, client }, signal))
-    const policies = this.#startPolicies(client, metrics.registry)
-    void Promise.all([proxy.synced, policies?.synced]).then(() => this.#synced.resolve())
+    this.#startPolicies(client, metrics.registry)
+    void proxy.synced.then(() => this.#synced.resolve())
   }
 
-  /** Resolves when the rules of all services and network policies are written. */
+  /** Resolves when the rules of all services are written. */
   get synced(): Promise<void> {
     return this.#synced.promise
   }
@@ -77,7 +77,7 @@ export class NodeProxy implements AsyncDisposable {
     await agent?.protectPod(pod, addresses, signal)
   }
 
-  #startPolicies(client: Client, registry: MetricsRegistry): NetworkPolicyAgent | undefined {
+  #startPolicies(client: Client, registry: MetricsRegistry): void {
     const { platform, linux, nodeName, policyTable: table, proxyNetwork } = this.#options
     const { families } = proxyNetwork
     const agent =
@@ -94,7 +94,6 @@ export class NodeProxy implements AsyncDisposable {
           })
     this.#policies.resolve(agent)
     if (agent) this.#running.push(agent.run(this.#stopping.signal))
-    return agent
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

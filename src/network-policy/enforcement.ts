@@ -15,8 +15,8 @@ import type { Platform } from '#/platform/platform.ts'
 import type { KnownAddresses } from './known-addresses.ts'
 import type { EnforcedPolicies } from './network-policy-metrics.ts'
 import { PolicyPlan } from './plan.ts'
-import { baseRules } from './plan/base-rules.ts'
-import { podFacts } from './plan/pod-facts.ts'
+import { baseRules } from './base-rules.ts'
+import { podFacts } from './pod-facts.ts'
 
 export interface EnforcementOptions {
   readonly platform: Platform
@@ -34,6 +34,9 @@ export interface EnforcementOptions {
 
 /** Pods that are planned before other work of the process gets its turn. */
 const batch = 500
+
+/** Time for the first lists, after which an event of the node tells that policies are not in force. */
+const readMsMax = 30_000
 
 /** Excludes pods that no policy concerns. */
 const concernedPods = 'spec.hostNetwork=false,status.phase!=Succeeded,status.phase!=Failed'
@@ -84,10 +87,23 @@ export class Enforcement implements AsyncDisposable {
       })
   }
 
-  /** Resolves when everything is known that the rules depend on. */
+  /** Resolves when everything is known that the rules depend on. Rejects when that takes too long; can be repeated. */
   async start(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options.platform
     this.#running ??= this.#informers.run(this.#stopping.signal)
-    await this.#informers.waitForSync(signal)
+    if (this.#informers.all().every(({ hasSynced }) => hasSynced)) return
+    const giveUp = new AbortController()
+    const stop = AbortSignal.any([signal, giveUp.signal])
+    const isLate = clock.sleep(readMsMax, stop).then(
+      () => true,
+      () => false,
+    )
+    const isDone = this.#informers.waitForSync(stop).then(() => false)
+    // When it gives up.
+    isDone.catch(() => undefined)
+    const gaveUp = await Promise.race([isDone, isLate])
+    giveUp.abort()
+    if (gaveUp) throw new Error('pods, namespaces and the node cannot be read from the API server')
   }
 
   /** The kubelet has told the addresses of the pod. */

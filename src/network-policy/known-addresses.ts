@@ -34,6 +34,10 @@ export class KnownAddresses {
     return gone
   }
 
+  clear(): void {
+    this.#pods.clear()
+  }
+
   keys(): readonly string[] {
     return [...this.#pods.keys()]
   }

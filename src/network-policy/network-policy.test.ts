@@ -42,6 +42,8 @@ interface World extends TestControlPlane {
   readonly metrics: MetricsRegistry
   /** Plurals of the resources that the agent has watched. */
   readonly watched: ReadonlySet<string>
+  /** Plurals of the resources that the agent cannot read. */
+  readonly forbidden: Set<string>
 }
 
 const removal =
@@ -53,11 +55,12 @@ async function start(t: TestContext): Promise<World> {
   await plane.create(nodes, { metadata: { name: 'n1' }, spec: { podCIDRs: ['10.244.0.0/24'] } })
   const machine = new Machine()
   const watched = new Set<string>()
+  const forbidden = new Set<string>()
   const metrics = new MetricsRegistry()
   const agent = new NetworkPolicyAgent({
     platform: plane.platform,
     linux: machine,
-    client: recordingWatches(plane.clientAs('system:kube-proxy', []), watched),
+    client: observed(plane.clientAs('system:kube-proxy', []), { watched, forbidden }),
     nodeName: 'n1',
     table: 'k8ts0-policy',
     families: [4],
@@ -70,16 +73,21 @@ async function start(t: TestContext): Promise<World> {
     await plane.run(running)
   })
   await plane.run(agent.synced)
-  return { ...plane, machine, agent, metrics, watched }
+  return { ...plane, machine, agent, metrics, watched, forbidden }
 }
 
-function recordingWatches(client: Client, watched: Set<string>): Client {
+function observed(
+  client: Client,
+  { watched, forbidden }: { readonly watched: Set<string>; readonly forbidden: ReadonlySet<string> },
+): Client {
   return new Proxy(client, {
     get(target, name): unknown {
       const value: unknown = Reflect.get(target, name)
       if (typeof value !== 'function') return value
       return (...parameters: readonly unknown[]): unknown => {
-        if (name === 'watchBatches') watched.add((parameters[0] as Resource).plural)
+        const { plural } = (parameters[0] ?? {}) as Partial<Resource>
+        if (name === 'watchBatches' && forbidden.has(plural ?? '')) throw new Error('forbidden')
+        if (name === 'watchBatches') watched.add(plural ?? '')
         return Reflect.apply(value, target, parameters)
       }
     },
@@ -188,6 +196,21 @@ test('a failure to write is retried and shown as an event of the node', async t 
   )
   assert.match(recorded[0]?.message ?? '', /Device or resource busy/)
   assert.match(world.metrics.expose('').text, /^network_policy_sync_failures_total 3$/m)
+})
+
+test('pods that cannot be read are shown as an event of the node, and no rules are written', async t => {
+  const world = await start(t)
+  world.machine.take()
+  world.forbidden.add('pods')
+  await addPod(world, 'web')
+  await addPolicy(world, 'deny')
+  await world.advance(40_000)
+  const reasons = (await world.list(events, 'default')).map(({ reason }) => reason)
+  assert.ok(reasons.includes('FailedToSyncNetworkPolicies'))
+  assert.equal(world.machine.take(), '')
+  world.forbidden.clear()
+  await world.advance(120_000)
+  assert.match(world.machine.take(), /10\.244\.0\.5 : goto ingress-set\/1/)
 })
 
 test('tables that were removed from outside are written again without a change', async t => {

@@ -51,13 +51,14 @@ export class NetworkPolicyAgent {
   readonly #recorder: EventRecorder
   readonly #known = new KnownAddresses()
   readonly #synced = Promise.withResolvers<void>()
-  /** Resolvers of pods that wait for the next sync. */
-  #waiting: (() => void)[] = []
+  /** Resolvers of pods that wait for a sync which begins from now on. */
+  readonly #waiting = new Set<() => void>()
   #enforcement: Enforcement | undefined
   /** True if there may be tables of this or an earlier process without a policy. */
   #mayHaveTables = true
   #wake = Promise.withResolvers<void>()
   #isChanged = false
+  #verifiedAtMs = 0
 
   constructor(options: NetworkPolicyAgentOptions) {
     const { platform, client, nodeName, metrics } = options
@@ -90,7 +91,7 @@ export class NetworkPolicyAgent {
     const key = keyOf(pod)
     for (const changed of [...this.#known.add(pod, addresses), key]) this.#enforcement?.podChanged(changed)
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#waiting.push(resolve)
+    this.#waiting.add(resolve)
     this.#requestSync()
     const giveUp = new AbortController()
     const late = platform.clock.sleep(podWaitMs, AbortSignal.any([signal, giveUp.signal])).then(
@@ -98,30 +99,38 @@ export class NetworkPolicyAgent {
       () => undefined,
     )
     await Promise.race([promise, late])
+    this.#waiting.delete(resolve)
     giveUp.abort()
   }
 
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { platform } = this.#options
     const following = Promise.all([this.#policies.run(signal), this.#recorder.run(signal)])
     await this.#policies.waitForSync(signal).catch(() => undefined)
     let failures = 0
-    let idleMs = 0
     while (!signal.aborted) {
       try {
-        if (idleMs >= verifyIntervalMs && this.#enforcement && !(await this.#enforcement.verify(signal)))
-          platform.log.warn('Network policy rules were removed, writing them again')
+        await this.#verify(signal)
         await this.#sync(signal)
         failures = 0
       } catch (error) {
         if (signal.aborted) break
         this.#report(error, failures++)
       }
-      idleMs = await this.#rest(failures, signal)
+      await this.#rest(failures, signal)
     }
     await this.#enforcement?.[Symbol.asyncDispose]()
     await following
+  }
+
+  /** In intervals: while nothing changes, and when changes of pods concern no policy and write nothing. */
+  async #verify(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options.platform
+    const nowMs = clock.monotonicMs()
+    if (this.#enforcement === undefined || nowMs - this.#verifiedAtMs < verifyIntervalMs) return
+    this.#verifiedAtMs = nowMs
+    if (!(await this.#enforcement.verify(signal)))
+      log.warn('Network policy rules were removed, writing them again')
   }
 
   /** True if there is neither a policy nor a rule. */
@@ -134,16 +143,10 @@ export class NetworkPolicyAgent {
     const { metrics } = this.#options
     this.#wake = Promise.withResolvers()
     this.#isChanged = false
-    const waiting = this.#waiting
-    this.#waiting = []
+    const waiting = [...this.#waiting]
     const beganMs = clock.monotonicMs()
-    try {
-      if (this.#policies.list().length === 0) await this.#disable()
-      else await this.#enforce(signal)
-    } catch (error) {
-      this.#waiting.push(...waiting)
-      throw error
-    }
+    if (this.#policies.list().length === 0) await this.#disable()
+    else await this.#enforce(signal)
     for (const resolve of waiting) resolve()
     metrics?.syncDuration.with().observe((clock.monotonicMs() - beganMs) / 1_000)
     if (metrics) metrics.lastSync.value = clock.now() / 1_000
@@ -154,6 +157,7 @@ export class NetworkPolicyAgent {
     const { platform } = this.#options
     this.#mayHaveTables = true
     if (this.#enforcement === undefined) {
+      this.#verifiedAtMs = platform.clock.monotonicMs()
       platform.log.info('Enforcing network policies', { policies: this.#policies.list().length })
       const onChange = (): void => this.#requestSync()
       const policies = this.#policies
@@ -168,6 +172,7 @@ export class NetworkPolicyAgent {
     const { linux, table } = this.#options
     await this.#enforcement?.[Symbol.asyncDispose]()
     this.#enforcement = undefined
+    this.#known.clear()
     if (this.#mayHaveTables) await removeNftablesTables(linux, table)
     this.#mayHaveTables = false
   }
@@ -182,7 +187,7 @@ export class NetworkPolicyAgent {
     this.#recorder.record(about, {
       type: 'Warning',
       reason: 'FailedToSyncNetworkPolicies',
-      message: `Failed to write the rules of network policies, will retry: ${messageOf(error)}`,
+      message: `Network policies are not up to date on this node, will retry: ${messageOf(error)}`,
     })
   }
 
@@ -191,15 +196,11 @@ export class NetworkPolicyAgent {
     this.#wake.resolve()
   }
 
-  /** Waits for a change, the next verification or the retry backoff. Returns the idle time. */
-  async #rest(failures: number, signal: AbortSignal): Promise<number> {
+  /** Waits for a change, the next verification or the retry backoff. */
+  async #rest(failures: number, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options.platform
-    const startedMs = clock.monotonicMs()
     const pause = (ms: number, stop = signal): Promise<void> => clock.sleep(ms, stop).catch(() => undefined)
-    if (failures > 0) {
-      await pause(backoffMs(failures, retry, random.fraction('network policy retry')))
-      return 0
-    }
+    if (failures > 0) return pause(backoffMs(failures, retry, random.fraction('network policy retry')))
     const waiting = new AbortController()
     const stop = AbortSignal.any([signal, waiting.signal])
     const enforcement = this.#enforcement
@@ -207,9 +208,7 @@ export class NetworkPolicyAgent {
     const slept = enforcement ? pause(timeoutMs, stop) : aborted(stop)
     await Promise.race([this.#wake.promise, slept])
     waiting.abort()
-    const idleMs = clock.monotonicMs() - startedMs
     if (this.#isChanged) await pause(debounceMs)
-    return idleMs
   }
 }
 

@@ -6,7 +6,7 @@ import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import { cidrContains, parseCidr } from '#/api/net/cidr.ts'
 import { parseIp } from '#/api/net/ip.ts'
 import { PolicyPlan } from './plan.ts'
-import type { PodFacts } from './plan/pod-facts.ts'
+import type { PodFacts } from './pod-facts.ts'
 import { podOf, PlannedTables, type Connection } from './test-policies.ts'
 
 const usualPods = [

@@ -4,7 +4,7 @@ import { parseIp, type IpFamily } from '#/api/net/ip.ts'
 import { objectId, parseObjectId } from '#/nftables/objects.ts'
 import { Ruleset } from '#/nftables/ruleset.ts'
 import type { PolicyPlan } from './plan.ts'
-import type { NamedPort, PodFacts } from './plan/pod-facts.ts'
+import type { NamedPort, PodFacts } from './pod-facts.ts'
 import { directions, type Direction, type Protocol } from './plan/read-policy.ts'
 
 /** `x/web app=web,tier=front 10.244.0.5 fd00::5 http:tcp:80 remote`: all but the name in any order. */

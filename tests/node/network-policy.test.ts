@@ -268,7 +268,10 @@ const scenarios: readonly Scenario[] = [
       },
       'x/protocol': {
         podSelector: { matchLabels: { pod: 'c' } },
-        ingress: [{ ports: [{ protocol: 'UDP' }] }, { ports: [{ port: 81 }, { port: 81, endPort: 99 }] }],
+        ingress: [
+          { ports: [{ protocol: 'UDP' }, { port: 80, protocol: 'SCTP' }, { protocol: 'SCTP' }] },
+          { ports: [{ port: 81 }, { port: 81, endPort: 99 }] },
+        ],
       },
     },
     allows: (_from, to, port) => {
@@ -515,6 +518,35 @@ describe('network policies on a real node', () => {
     for (const protocol of ['udp', 'tcp'] as const)
       await waitUntil(async () => (await ask(a, protocol, `${c.ipv4}:9`)) === 'ECONNREFUSED')
     assert.equal(await ask(a, 'udp', `${b.ipv4}:9`), 'silence')
+  })
+
+  test('connections with addresses outside of the cluster, masqueraded', async () => {
+    const stranger = await world.net.addStranger()
+    await stranger.agent.serve('stranger', 'tcp', 80)
+    const masquerade = [
+      'add table ip test-network',
+      'add chain ip test-network out { type nat hook postrouting priority 100 ; }',
+      'add rule ip test-network out ip saddr 10.244.0.0/16 ip daddr 198.51.100.0/24 masquerade',
+    ]
+    await world.net.node.linux.run(['nft', '-f', '-'], { stdin: `${masquerade.join('\n')}\n` })
+    const cidr = '198.51.100.2/32'
+    await world.setPolicies({
+      'x/out': {
+        podSelector: podA,
+        policyTypes: ['Egress'],
+        egress: [{ to: [{ ipBlock: { cidr } }], ports: [{ port: 80 }] }],
+      },
+      'y/in': { podSelector: podA, ingress: [{ from: [{ ipBlock: { cidr } }] }] },
+      'y/other': { podSelector: { matchLabels: { pod: 'b' } }, ingress: [] },
+      'x/other': { podSelector: { matchLabels: { pod: 'b' } }, policyTypes: ['Egress'] },
+    })
+    const out = (key: string): Promise<string> =>
+      world.pod(key).namespace.agent.ask('tcp', '198.51.100.2:80', { timeoutMs: silentMs })
+    const into = (key: string): Promise<string> =>
+      stranger.agent.ask('tcp', `${world.pod(key).ipv4}:80`, { timeoutMs: silentMs })
+    await waitUntil(async () => (await out('x/b')) === 'silence' && (await into('y/b')) === 'silence')
+    await waitUntil(async () => (await out('x/a')) === 'stranger 198.51.100.1')
+    await waitUntil(async () => (await into('y/a')).startsWith('y/a '))
   })
 
   test('rules stay when the agent stops, and the next one continues with them', async () => {

@@ -1,6 +1,6 @@
 import { equalJson } from '#/api/text/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
-import type { NamedPort, PodFacts } from './pod-facts.ts'
+import type { NamedPort, PodFacts } from '../pod-facts.ts'
 import { selectionMatches, type Selection } from './selection.ts'
 
 /** Pods and namespaces, and the pods that a selection or a named port concerns. */

@@ -1,7 +1,7 @@
 import type { IpFamily } from '#/api/net/ip.ts'
 import { objectId } from '#/nftables/objects.ts'
 import type { Fragment } from '#/nftables/ruleset.ts'
-import { clientOf, serverOf } from './base-rules.ts'
+import { clientOf, serverOf } from '../base-rules.ts'
 import type { Direction, PolicyPeers, PolicyPorts, PolicyRule, PortName } from './read-policy.ts'
 import type { Selection } from './selection.ts'
 
@@ -53,8 +53,8 @@ function peerMatches(peers: PolicyPeers | undefined, input: PolicyChain): readon
 }
 
 /**
- * Maximum number of ranges with one match each; more become an anonymous set. With a thousand such sets in a table, `nft`
- * takes a tenth of a second for any change, since it reads them all.
+ * Maximum number of ranges with one match each; more become an anonymous set. With a thousand such sets in a table,
+ * `nft` takes a tenth of a second for any change, since it reads them all.
  */
 const rangesMax = 4
 

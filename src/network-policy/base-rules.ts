@@ -1,3 +1,4 @@
+/** The words of the tables of network policies that do not depend on policies. */
 import type { IpFamily } from '#/api/net/ip.ts'
 import { tableFamily } from '#/nftables/table-family.ts'
 

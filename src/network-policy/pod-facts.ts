@@ -1,8 +1,9 @@
+/** The facts about a pod that network policies depend on, read from its object. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Labels } from '#/api/labels.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { formatIp, parseIpLeniently } from '#/api/net/ip.ts'
-import { protocolOf, type Protocol } from './read-policy.ts'
+import { protocolOf, type Protocol } from './plan/read-policy.ts'
 
 /** All that network policies depend on. */
 export interface PodFacts {
