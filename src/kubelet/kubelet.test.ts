@@ -310,6 +310,35 @@ test('a container that cannot be created or started has the reason in its status
   assert.ok((await node.events('p')).includes('Failed: Error: no room'))
 })
 
+test('containers wait until the network policies of their pod are in force', async t => {
+  const protectedPods: string[] = []
+  const inForce = Promise.withResolvers<void>()
+  const node = await TestKubelet.start(t, {
+    ...present,
+    protectPod: async ({ metadata }, addresses) => {
+      protectedPods.push(`${metadata.name} ${addresses.join()}`)
+      await inForce.promise
+    },
+  })
+  await node.create('p', { containers: [local] })
+  await node.create('h', { hostNetwork: true, containers: [local] })
+  assert.equal(await node.see('p'), 'Pending web=ContainerCreating')
+  assert.match(await node.see('h'), /^Running/, 'policies do not concern pods in the network of the node')
+  inForce.resolve()
+  await node.advance(1)
+  assert.equal(await node.see('p'), 'Running ready web=running')
+  assert.equal(protectedPods.length, 1)
+  assert.match(protectedPods[0] ?? '', /^p 10\.\d+\.\d+\.\d+/)
+})
+
+test('a pod that is deleted while it waits for its network policies leaves nothing', async t => {
+  const node = await TestKubelet.start(t, { ...present, protectPod: () => new Promise(() => undefined) })
+  await node.create('p', { containers: [local] })
+  await node.delete('p')
+  await node.advance(60)
+  assert.equal(await node.see('p'), 'gone')
+})
+
 test('creating a sandbox is retried after a failure', async t => {
   const node = await TestKubelet.start(t, present)
   node.runtime.faults.fail('runPodSandbox', new CriError('failed', 'no addresses left'))

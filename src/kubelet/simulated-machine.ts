@@ -8,11 +8,12 @@ import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Clock, Platform } from '#/platform/platform.ts'
 import { SimulatedLinux } from '#/platform/simulated.ts'
-import { Kubelet } from './kubelet.ts'
+import { Kubelet, type KubeletOptions } from './kubelet.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 
 export interface SimulatedMachineOptions extends SimulatedRuntimeOptions {
   readonly node: KubeletConfiguration
+  readonly protectPod?: KubeletOptions['protectPod']
 }
 
 /** The process of a kubelet. */
@@ -51,6 +52,7 @@ export class SimulatedMachine {
   /** A kubelet in the process, not yet running. */
   kubelet(process: KubeletProcess): Kubelet {
     const { platform, client, seenRuntime = runtime => runtime } = process
+    const { protectPod } = this.#options
     const noNetwork = new Error('there is no network')
     return new Kubelet({
       platform,
@@ -63,6 +65,7 @@ export class SimulatedMachine {
         throw noNetwork
       },
       connectGrpc: () => Promise.reject(noNetwork),
+      ...(protectPod && { protectPod }),
     })
   }
 }

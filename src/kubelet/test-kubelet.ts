@@ -8,7 +8,7 @@ import { startTestControlPlane, type TestControlPlane } from '#/controllers/test
 import type { SimulatedRuntime, SimulatedRuntimeOptions } from '#/cri/simulated.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { SimulatedLinux } from '#/platform/simulated.ts'
-import type { Kubelet } from './kubelet.ts'
+import type { Kubelet, KubeletOptions } from './kubelet.ts'
 import { kubeletConfiguration, type KubeletConfiguration } from './kubelet-configuration.ts'
 import { calledBy, SimulatedMachine } from './simulated-machine.ts'
 
@@ -16,6 +16,7 @@ export interface TestKubeletOptions extends Partial<SimulatedRuntimeOptions> {
   /** Starts with an unavailable API server. */
   readonly isApiAway?: boolean
   readonly settings?: Partial<KubeletConfiguration>
+  readonly protectPod?: KubeletOptions['protectPod']
 }
 
 const nodeName = 'n1'

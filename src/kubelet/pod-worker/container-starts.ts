@@ -1,3 +1,4 @@
+import { abortable } from '#/base/abort.ts'
 import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
 import type { Image } from '#/cri/cri.ts'
 import type { ContainerType } from '../kubelet-metrics.ts'
@@ -131,8 +132,8 @@ export class ContainerStarts {
     if (target === undefined || sandbox === undefined || volumes === undefined) return
     dependencies.metrics.starts.startedContainers.with(containerTypes[target.kind]).add()
     const image = this.image(name)
-    if (!pod.spec?.hostNetwork) await dependencies.protectPod?.(pod, sandbox.addresses, signal)
-    signal.throwIfAborted()
+    if (!pod.spec?.hostNetwork && dependencies.protectPod)
+      await abortable(dependencies.protectPod(pod, sandbox.addresses, signal), signal)
     this.#images.delete(name)
     const targetContainer = pod.spec?.ephemeralContainers?.find(
       each => each.name === name,
