@@ -5,6 +5,7 @@
 import type { NetworkPolicy } from '#/api/generated/networking/v1.ts'
 import type { Namespace, Pod } from '#/api/generated/core/v1.ts'
 import { namespaces, nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import type { IpFamily } from '#/api/net/ip.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
@@ -12,6 +13,7 @@ import { Informers } from '#/client/informers.ts'
 import { NftablesTables } from '#/nftables/nftables-tables.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { dnsFacts, dnsSlices } from './dns-facts.ts'
 import type { KnownAddresses } from './known-addresses.ts'
 import type { EnforcedPolicies } from './network-policy-metrics.ts'
 import { PolicyPlan } from './plan.ts'
@@ -80,6 +82,10 @@ export class Enforcement implements AsyncDisposable {
       this.#enqueue('pods', key)
     })
     this.#namespaces.addEventHandler(key => this.#enqueue('namespaces', key))
+    this.#informers.of(endpointSlices, dnsSlices).addEventHandler((key, { newObject }) => {
+      this.#plan.setPod(`dns ${key}`, newObject && dnsFacts(newObject))
+      options.onChange()
+    })
     this.#informers
       .of(nodes, { fieldSelector: `metadata.name=${nodeName}` })
       .addEventHandler((_key, { newObject }) => {
@@ -103,7 +109,8 @@ export class Enforcement implements AsyncDisposable {
     isDone.catch(() => undefined)
     const gaveUp = await Promise.race([isDone, isLate])
     giveUp.abort()
-    if (gaveUp) throw new Error('pods, namespaces and the node cannot be read from the API server')
+    if (gaveUp)
+      throw new Error('pods, namespaces, endpoint slices and the node cannot be read from the API server')
   }
 
   /** The kubelet has told the addresses of the pod. */

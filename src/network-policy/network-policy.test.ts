@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { events, namespaces, nodes, pods, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
+import {
+  events,
+  namespaces,
+  nodes,
+  pods,
+  serviceAccounts,
+  services,
+} from '#/api/generated/core/v1-resources.ts'
 import { networkPolicies } from '#/api/generated/networking/v1-resources.ts'
 import type { Resource } from '#/api/resource.ts'
 import { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
+import { applyDnsSlice, dnsService, dnsSliceOf, ensureDnsService } from '#/dns/ensure-dns.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
 import type { Linux } from '#/platform/linux.ts'
 import { NetworkPolicyAgent } from './network-policy.ts'
@@ -143,7 +151,13 @@ test('policies are in force while there are any, with pods and namespaces watche
   const written = world.machine.take()
   assert.match(written, /add element ip k8ts0-policy ingress-pods { 10\.244\.0\.5 : goto ingress-set\/1 }/)
   assert.match(written, /add element ip k8ts0-policy node-pod-cidrs { 10\.244\.0\.0\/24 }/)
-  assert.deepEqual([...world.watched].toSorted(), ['namespaces', 'networkpolicies', 'nodes', 'pods'])
+  assert.deepEqual([...world.watched].toSorted(), [
+    'endpointslices',
+    'namespaces',
+    'networkpolicies',
+    'nodes',
+    'pods',
+  ])
   const text = world.metrics.expose('').text
   for (const line of ['network_policy_policies 1', 'network_policy_active_policies 1'])
     assert.match(text, new RegExp(`^${line}$`, 'm'))
@@ -157,6 +171,32 @@ test('policies are in force while there are any, with pods and namespaces watche
   await addPolicy(world, 'deny')
   await world.settle()
   assert.match(world.machine.take(), /10\.244\.0\.6 : goto ingress-set\/1/)
+})
+
+test('the DNS servers of the cluster are selected as its DNS pods are', async t => {
+  const world = await start(t)
+  const { client, run } = world
+  await run(ensureDnsService(client, '10.96.0.10'))
+  const service = await run(client.get(services, dnsService))
+  const at = { name: 'kube-dns', address: '10.214.0.1', port: 53, nodeName: 'n1' }
+  await run(applyDnsSlice(client, dnsSliceOf(service, at)))
+  await addPod(world, 'web')
+  const kubeSystem = { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } }
+  const to = [{ namespaceSelector: kubeSystem, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }]
+  await run(
+    client.create(networkPolicies, {
+      metadata: { namespace: 'default', name: 'dns' },
+      spec: {
+        podSelector: {},
+        policyTypes: ['Egress'],
+        egress: [{ to, ports: [{ port: 'dns', protocol: 'UDP' }] }],
+      },
+    }),
+  )
+  await world.settle()
+  const written = world.machine.take()
+  assert.match(written, /add element ip k8ts0-policy peers\/1 { 10\.214\.0\.1 }/)
+  assert.match(written, /add element ip k8ts0-policy ports\/1\/dns { 10\.214\.0\.1 \. 53 }/)
 })
 
 test('changes of a pod that policies do not depend on write nothing', async t => {

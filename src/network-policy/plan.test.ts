@@ -100,7 +100,7 @@ describe('planned objects', () => {
       lines: [
         ...isolated('ingress', '10.244.0.5'),
         `ingress/1/x/p: ${client} @peers/1 accept`,
-        'peers/1 type ipv4_addr ;',
+        'peers/1 type ipv4_addr ; comment "pods(app=web) in namespaces()" ;',
         'peers/1 { 10.244.0.5 }',
         'peers/1 { 10.244.1.5 }',
       ],
@@ -194,7 +194,9 @@ describe('planned objects', () => {
       policies: { 'x/p': { podSelector: web, ingress: [{ from, ports }] } },
       lines: [
         ...isolated('ingress', '10.244.0.5'),
-        ...[1, 2, 3].map(id => `peers/${id} type ipv4_addr ;`),
+        ...['a', 'b', 'c'].map(
+          (app, index) => `peers/${index + 1} type ipv4_addr ; comment "pods(app=${app}) in namespace x" ;`,
+        ),
         ...[1, 2, 3].map(id => `ingress/1/x/p/0: ${client} @peers/${id} accept`),
         ...['tcp', 'udp', 'sctp'].map(
           protocol =>

@@ -80,12 +80,33 @@ test('network policies between containers of two nodes', { skip: containersMissi
     assert.equal(await firstConnection('early', first), 'reached\ntried\n')
   })
 
+  await t.test('a policy that allows the DNS pods allows the DNS of another node', async () => {
+    const resolve = ['sh', '-c', 'timeout 3 nslookup kubernetes.default.svc.cluster.local']
+    await assert.rejects(cluster.exec('far', resolve), /NonZeroExitCode/)
+    await setPolicy('dns', {
+      podSelector: { matchLabels: { app: 'far' } },
+      policyTypes: ['Egress'],
+      egress: [
+        {
+          to: [{ namespaceSelector: {}, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
+          ports: [{ port: 53, protocol: 'UDP' }],
+        },
+      ],
+    })
+    await waitUntil(() =>
+      cluster.exec('far', resolve).then(
+        () => true,
+        () => false,
+      ),
+    )
+  })
+
   await t.test('policies stay in force when k8ts is killed, and the next process goes on', async () => {
     await cluster.kill()
     assert.match(await rulesets(), /k8ts\d+-policy/)
     await cluster.start()
     assert.deepEqual([await reaches('near'), await reaches('far')], [true, false])
-    for (const name of ['deny-all', 'server', 'clients'])
+    for (const name of ['deny-all', 'server', 'clients', 'dns'])
       await cluster.client.delete(networkPolicies, { namespace, name })
     await waitUntil(async () => (await reaches('far')) && !(await hasTables(cluster)))
   })

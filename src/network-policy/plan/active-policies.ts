@@ -159,7 +159,9 @@ export class ActivePolicies {
       this.#peers.acquire(selection.key, id => {
         const name = `peers/${id}`
         this.#peerIndex.add(selection)
-        onChange(name, family => setObject(name, tableFamily(family).address))
+        onChange(name, family =>
+          setObject(name, `${tableFamily(family).address} ; comment "${commentOf(selection)}"`),
+        )
         onPods(pods.selected(selection))
         return { name, selection, members: new Set() }
       })
@@ -195,7 +197,8 @@ export class ActivePolicies {
 const nothing = (): Fragment => new Map()
 
 function chainOf({ id, rules }: KnownPolicy, direction: Direction): string {
-  return `${direction}/${id}/${rules.key.slice(0, readableMax)}`
+  const name = rules.key.slice(0, readableMax).replaceAll(/[^A-Za-z0-9/._-]/g, '_')
+  return `${direction}/${id}/${name}`
 }
 
 /** Drops what no policy accepts, unless a pod reaches itself through a service. */
@@ -210,6 +213,13 @@ function setChain({ chain, policies }: PolicySet, direction: Direction, family: 
 
 function setObject(name: string, type: string): Fragment {
   return new Map([[objectId('set', name), `type ${type} ;`]])
+}
+
+/** The kernel admits 127 characters. Labels and names contain no quotes. */
+const commentMax = 127
+
+function commentOf({ key }: Selection): string {
+  return key.slice(0, commentMax)
 }
 
 function selectionsOf(rules: PolicyRules): readonly Selection[] {
