@@ -34,8 +34,8 @@ export interface EnforcementOptions {
   readonly onChange: () => void
 }
 
-/** Pods that are planned before other work of the process gets its turn. */
-const batch = 500
+/** Time of planning before other work of the process gets its turn. */
+const sliceMs = 10
 
 /** Time for the first lists, after which an event of the node tells that policies are not in force. */
 const readMsMax = 30_000
@@ -136,7 +136,8 @@ export class Enforcement implements AsyncDisposable {
     const { clock } = this.#options.platform
     this.#readChanges()
     while (this.#plan.isPending) {
-      this.#plan.plan(batch)
+      const beganMs = clock.monotonicMs()
+      this.#plan.plan(() => clock.monotonicMs() - beganMs >= sliceMs)
       if (this.#plan.isPending) await clock.sleep(0, signal)
     }
     for (const [owner, fragmentOf] of this.#plan.takeChanges()) {

@@ -218,6 +218,20 @@ test('many ranges are one set', () => {
   })
 })
 
+test('a namespace that is not known yet matches no selector', () => {
+  const namespaceSelector = { matchExpressions: [{ key: 'team', operator: 'DoesNotExist' }] }
+  const plan = new PolicyPlan()
+  const tables = new PlannedTables()
+  for (const text of usualPods) plan.setPod(podOf(text).key, podOf(text))
+  setPolicy(plan, 'x/p', { podSelector: web, ingress: [{ from: [{ namespaceSelector }] }] })
+  tables.apply(plan)
+  const peers = (): readonly string[] => tables.lines().filter(line => line.startsWith('peers/1 {'))
+  assert.deepEqual(peers(), [])
+  plan.setNamespace('y', {})
+  tables.apply(plan)
+  assert.deepEqual(peers(), ['peers/1 { 10.244.1.5 }'])
+})
+
 describe('incremental planning', () => {
   const policies = {
     'x/p': { podSelector: web, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'db' } } }] }] },
@@ -280,12 +294,12 @@ describe('incremental planning', () => {
     assert.deepEqual([...tables.lines(4), ...tables.lines(6)], [])
   })
 
-  test('planning in batches ends at the same tables', () => {
+  test('planning in slices ends at the same tables', () => {
     const [whole, batches] = [new PlannedTables(), new PlannedTables()]
     whole.apply(planOf(usualPods, policies))
     const plan = planOf(usualPods, policies)
     let rounds = 0
-    for (; plan.isPending; rounds++) plan.plan(1)
+    for (; plan.isPending; rounds++) plan.plan(() => true)
     batches.apply(plan)
     assert.ok(rounds >= usualPods.length)
     assert.deepEqual(batches.lines(), whole.lines())

@@ -35,6 +35,8 @@ export class PolicyPlan {
   /** What the pods refer to, as planned last. */
   readonly #planned = new Map<string, PolicySets>()
   readonly #dirty = new Set<string>()
+  /** Sources of keys of pods to be planned again; undefined stands for a pod that need not be. */
+  readonly #scans: Iterator<string | undefined>[] = []
   readonly #changes = new Map<string, FragmentOf>()
   #policyCount = 0
   #nodePodCidrs: readonly string[] = []
@@ -59,7 +61,7 @@ export class PolicyPlan {
 
   /** True if `plan` has work to do. */
   get isPending(): boolean {
-    return this.#dirty.size > 0
+    return this.#dirty.size > 0 || this.#scans.length > 0
   }
 
   /** Undefined for a deleted policy. */
@@ -97,13 +99,14 @@ export class PolicyPlan {
     return true
   }
 
-  /** Plans pods until nothing is pending or the maximum is reached. */
-  plan(podsMax = Infinity): void {
-    let count = 0
-    for (const key of this.#dirty) {
-      if (count++ >= podsMax) return
-      this.#dirty.delete(key)
-      this.#planPod(key)
+  /**
+   * Plans until nothing is pending, or `isOver`, which is called after each pod: policies with thousands of peers may
+   * take seconds.
+   */
+  plan(isOver: () => boolean = () => false): void {
+    while (this.isPending) {
+      this.#step()
+      if (isOver()) return
     }
   }
 
@@ -112,6 +115,20 @@ export class PolicyPlan {
     const changes = new Map(this.#changes)
     this.#changes.clear()
     return changes
+  }
+
+  #step(): void {
+    const scan = this.#scans.at(-1)
+    if (scan) {
+      const { done, value } = scan.next()
+      if (done) this.#scans.pop()
+      else if (value !== undefined) this.#dirty.add(value)
+      return
+    }
+    const [key] = this.#dirty
+    if (key === undefined) return
+    this.#dirty.delete(key)
+    this.#planPod(key)
   }
 
   #planPod(key: string): void {
@@ -161,12 +178,11 @@ export class PolicyPlan {
   }
 
   #enqueueSubjects({ rules }: KnownPolicy): void {
-    for (const key of this.#pods.selected(rules.subject))
-      if (this.#pods.get(key)?.isLocal) this.#dirty.add(key)
+    this.#enqueue(this.#pods.selected(rules.subject, { isLocal: true }))
   }
 
-  #enqueue(keys: Iterable<string>): void {
-    for (const key of keys) this.#dirty.add(key)
+  #enqueue(keys: Iterable<string | undefined>): void {
+    this.#scans.push(keys[Symbol.iterator]())
   }
 }
 

@@ -36,7 +36,7 @@ interface PortSet {
 export interface ActivePoliciesOptions {
   readonly pods: PodIndex
   /** Called with pods whose membership in sets may have changed. */
-  readonly onPods: (keys: Iterable<string>) => void
+  readonly onPods: (keys: Iterable<string | undefined>) => void
   readonly onChange: (owner: string, fragmentOf: (family: IpFamily) => Fragment) => void
 }
 

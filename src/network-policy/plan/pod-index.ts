@@ -1,13 +1,17 @@
 import { equalJson } from '#/api/text/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
 import type { NamedPort, PodFacts } from '../pod-facts.ts'
-import { selectionMatches, type Selection } from './selection.ts'
+import { labelTexts, requiredLabel } from './selection-index.ts'
+import { namespaceMatches, selectionMatches, type Selection } from './selection.ts'
 
 /** Pods and namespaces, and the pods that a selection or a named port concerns. */
 export class PodIndex {
   readonly #pods = new Map<string, PodFacts>()
   readonly #namespaces = new Map<string, Labels>()
+  /** By namespace. */
   readonly #byNamespace = new Map<string, Set<string>>()
+  /** By namespace and label. */
+  readonly #byLabel = new Map<string, Set<string>>()
   readonly #byPort = new Map<string, Set<string>>()
 
   get(key: string): PodFacts | undefined {
@@ -24,12 +28,14 @@ export class PodIndex {
     if (equalJson(before, facts)) return false
     if (before) {
       remove(this.#byNamespace, before.namespace, key)
+      for (const label of labelKeys(before)) remove(this.#byLabel, label, key)
       for (const port of before.namedPorts) remove(this.#byPort, portKey(port), key)
       this.#pods.delete(key)
     }
     if (facts) {
       this.#pods.set(key, facts)
       add(this.#byNamespace, facts.namespace, key)
+      for (const label of labelKeys(facts)) add(this.#byLabel, label, key)
       for (const port of facts.namedPorts) add(this.#byPort, portKey(port), key)
     }
     return true
@@ -43,15 +49,22 @@ export class PodIndex {
     return this.#byNamespace.get(name) ?? []
   }
 
-  *selected(selection: Selection): Generator<string, void> {
-    const { namespace } = selection
+  /** Undefined for each pod that is not selected, so that a caller can pause. */
+  *selected(
+    selection: Selection,
+    { isLocal = false }: { readonly isLocal?: boolean } = {},
+  ): Generator<string | undefined, void> {
+    const { namespace, podSelector } = selection
+    const label = requiredLabel(podSelector)
     const names = namespace === undefined ? this.#byNamespace.keys() : [namespace]
     for (const name of names) {
       const labels = this.#namespaces.get(name)
-      if (namespace === undefined && !selection.namespaceSelector.matches(labels)) continue
-      for (const key of this.#byNamespace.get(name) ?? []) {
+      if (namespace === undefined && !namespaceMatches(selection, labels)) continue
+      const keys = label === '' ? this.#byNamespace.get(name) : this.#byLabel.get(`${name} ${label}`)
+      for (const key of keys ?? []) {
         const pod = this.#pods.get(key)
-        if (pod && selectionMatches(selection, pod, labels)) yield key
+        const isSelected = pod && (pod.isLocal || !isLocal) && selectionMatches(selection, pod, labels)
+        yield isSelected ? key : undefined
       }
     }
   }
@@ -59,6 +72,10 @@ export class PodIndex {
   withPort(port: Pick<NamedPort, 'protocol' | 'name'>): Iterable<string> {
     return this.#byPort.get(portKey(port)) ?? []
   }
+}
+
+function labelKeys({ namespace, labels }: PodFacts): readonly string[] {
+  return labelTexts(labels).map(label => `${namespace} ${label}`)
 }
 
 export function portKey({ protocol, name }: Pick<NamedPort, 'protocol' | 'name'>): string {

@@ -38,15 +38,16 @@ const anyNamespace = '*'
 const nameLabel = 'kubernetes.io/metadata.name'
 
 function bucketOf({ namespace, namespaceSelector, podSelector }: Selection): string {
-  if (namespace !== undefined) return `${namespace} pod ${equalityOf(podSelector)}`
+  if (namespace !== undefined) return `${namespace} pod ${requiredLabel(podSelector)}`
   const name = namespaceSelector.requiresExact(nameLabel)
   if (name !== undefined) return `${anyNamespace} namespace ${nameLabel}=${name}`
-  const pod = equalityOf(podSelector)
+  const pod = requiredLabel(podSelector)
   if (pod !== '') return `${anyNamespace} pod ${pod}`
-  return `${anyNamespace} namespace ${equalityOf(namespaceSelector)}`
+  return `${anyNamespace} namespace ${requiredLabel(namespaceSelector)}`
 }
 
-function equalityOf({ requirements }: Selector): string {
+/** A label that every pod or namespace of the selector has, `app=web`; empty if there may be none. */
+export function requiredLabel({ requirements }: Selector): string {
   const found = requirements.find(
     ({ operator, values }) => values.length === 1 && ['=', '==', 'in'].includes(operator),
   )
@@ -54,13 +55,13 @@ function equalityOf({ requirements }: Selector): string {
 }
 
 function bucketsOf(pod: LabeledPod, namespaceLabels: Labels | undefined): readonly string[] {
-  const own = ['', ...equalities(pod.labels)]
+  const own = ['', ...labelTexts(pod.labels)]
   return [
     ...own.flatMap(each => [`${pod.namespace} pod ${each}`, `${anyNamespace} pod ${each}`]),
-    ...['', ...equalities(namespaceLabels)].map(each => `${anyNamespace} namespace ${each}`),
+    ...['', ...labelTexts(namespaceLabels)].map(each => `${anyNamespace} namespace ${each}`),
   ]
 }
 
-function equalities(labels: Labels | undefined): readonly string[] {
+export function labelTexts(labels: Labels | undefined): readonly string[] {
   return Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`)
 }

@@ -44,13 +44,19 @@ export interface LabeledPod {
 }
 
 export function selectionMatches(
-  { namespace, namespaceSelector, podSelector }: Selection,
+  selection: Selection,
   pod: LabeledPod,
   namespaceLabels: Labels | undefined,
 ): boolean {
+  const { namespace, podSelector } = selection
   const isThere =
-    namespace === undefined ? namespaceSelector.matches(namespaceLabels) : namespace === pod.namespace
+    namespace === undefined ? namespaceMatches(selection, namespaceLabels) : namespace === pod.namespace
   return isThere && podSelector.matches(pod.labels)
+}
+
+/** A namespace that is not known yet does not match, although it might lack the labels that a selector excludes. */
+export function namespaceMatches({ namespaceSelector }: Selection, labels: Labels | undefined): boolean {
+  return labels !== undefined && namespaceSelector.matches(labels)
 }
 
 /** An invalid selector, which validation does not admit, matches nothing. */
