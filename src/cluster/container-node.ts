@@ -11,13 +11,15 @@ import { ClusterDns } from '#/dns/dns.ts'
 import {
   applyDnsSlice,
   dnsService,
-  dnsServiceAccount,
   dnsSliceOf,
+  ensureDnsEndpointRole,
   ensureDnsRbac,
   ensureDnsService,
 } from '#/dns/ensure-dns.ts'
+import { ExpiredDnsEndpoints } from '#/dns/expired-endpoints.ts'
 import { renewCertificates } from '#/component-base/renew-certificates.ts'
 import type { ClusterCertificates, KeyAndCertificate } from '#/kubeadm/certificates.ts'
+import { dnsServer } from '#/kubeadm/identities.ts'
 import { ensureKubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
 import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import {
@@ -75,8 +77,6 @@ export interface StartContainerNode {
   readonly signal: AbortSignal
 }
 
-const serviceAccountGroups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system']
-
 export class ContainerNode implements AsyncDisposable {
   readonly network: ClusterNetwork
   readonly folders: NodeFolders
@@ -85,7 +85,7 @@ export class ContainerNode implements AsyncDisposable {
   readonly #agent: NodeAgent
   readonly #stopping = new AbortController()
   #otherNodes: NamespacedNodes | undefined
-  #dns: Promise<void> | undefined
+  #dns: Promise<unknown> | undefined
   /** Of the processes of the other nodes. */
   #endSignal: EndSignal = 'SIGTERM'
 
@@ -180,11 +180,12 @@ export class ContainerNode implements AsyncDisposable {
   async #startOtherNodes({ certificates: { ca }, server }: StartContainerNode): Promise<NamespacedNodes> {
     const { NamespacedNodes } = await import('./namespaced-nodes.ts')
     const { machine, registryMirrors, count } = this.#options
-    const { podCidrs, serviceCidrs, dnsAddress } = this.network
+    const { podCidrs, serviceCidrs, dnsAddress, nodeAddress } = this.network
     const flags = [
       `--cluster-cidr=${podCidrs.join()}`,
       `--service-cluster-ip-range=${serviceCidrs.join()}`,
       `--cluster-dns=${dnsAddress}`,
+      `--dns-upstream=${nodeAddress}`,
       `--vxlan-id=${vxlanIdOf(this.network.slot)}`,
       ...registryMirrors.map(({ host, url }) => `--registry-mirror=${host}=${url}`),
     ]
@@ -216,15 +217,17 @@ export class ContainerNode implements AsyncDisposable {
     const { nodeAddress, dnsAddress } = this.network
     const at = { address: nodeAddress, port: 53 }
     await ensureDnsRbac(client)
+    await ensureDnsEndpointRole(client)
     const service = await ensureDnsService(client, dnsAddress)
     if (service === undefined) return
     await applyDnsSlice(client, dnsSliceOf(service, { ...at, name: dnsService.name, nodeName }))
+    const { commonName, organizations } = dnsServer
+    const dnsClient = controlPlane.clientAs(commonName, organizations)
+    const { platform } = this.#options
+    const { signal } = this.#stopping
     const dns = new ClusterDns({
-      platform: this.#options.platform,
-      client: controlPlane.clientAs(
-        `system:serviceaccount:kube-system:${dnsServiceAccount}`,
-        serviceAccountGroups,
-      ),
+      platform,
+      client: dnsClient,
       domain: clusterDomain,
       listen: [{ host: nodeAddress, port: at.port }],
       nameServers: [dnsAddress],
@@ -233,7 +236,8 @@ export class ContainerNode implements AsyncDisposable {
       usage: this.#options.machine.usage,
       upstream: { resolvConf },
     })
-    this.#dns = dns.run(this.#stopping.signal)
+    const expired = new ExpiredDnsEndpoints({ platform, client: dnsClient })
+    this.#dns = Promise.all([dns.run(signal), expired.run(signal)])
     await dns.boundAddresses
   }
 }

@@ -1,4 +1,4 @@
-/** The cluster DNS as a process of its own: `k8ts dns`. Several may run, each on its own node. */
+/** The cluster DNS outside of the API server's process: `k8ts dns`, and on further nodes of this machine. */
 import type { Client } from '#/client/client.ts'
 import { ClusterDns } from '#/dns/dns.ts'
 import { DnsEndpoint } from '#/dns/dns-endpoint.ts'
@@ -18,24 +18,25 @@ export interface DnsProcessOptions {
   readonly clusterDomain: string
   /** Names outside of the cluster are forwarded to the servers of this file. */
   readonly resolvConf: string
+  /** Replaces servers of this file with loopback addresses, which a network namespace does not reach. */
+  readonly loopbackUpstream?: string
+  /** Time for which queries are still answered after the endpoint is gone, as by the plugin `health` of CoreDNS. */
+  readonly lameDuckMs: number
   readonly version: string
   readonly usage: () => ProcessUsage
   readonly onProgress: (text: string) => void
 }
 
-/** Queries are still answered for this time after the endpoint is gone, as by the plugin `health` of CoreDNS. */
-const lameDuckMs = 3_000
-
 /** Runs until aborted. Rejects when the address is in use. */
 export async function runDns(options: DnsProcessOptions, signal: AbortSignal): Promise<void> {
-  const { platform, client, nodeName, address, port, onProgress } = options
+  const { platform, client, nodeName, address, port, loopbackUpstream, lameDuckMs, onProgress } = options
   const dns = new ClusterDns({
     ...options,
     domain: options.clusterDomain,
     listen: [{ host: address, port }],
     nameServers: options.clusterDns,
     metricsAddress: address,
-    upstream: { resolvConf: options.resolvConf },
+    upstream: { resolvConf: options.resolvConf, ...(loopbackUpstream && { loopbackUpstream }) },
   })
   const stopping = new AbortController()
   const serving = dns.run(stopping.signal)

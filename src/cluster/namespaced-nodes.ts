@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import type { ClusterNetwork } from '#/network/cluster-network.ts'
 import type { CertificateAuthority } from '#/kubeadm/certificates.ts'
-import { kubeProxy, nodeIdentity } from '#/kubeadm/identities.ts'
+import { dnsServer, kubeProxy, nodeIdentity } from '#/kubeadm/identities.ts'
 import { ensureKubeconfigFile } from '#/kubeadm/kubeconfig-file.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -125,7 +125,11 @@ export class NamespacedNodes {
     const { files } = platform
     await files.makeFolder(join(folder, 'pki'), { mode: 0o700 })
     await files.write(join(folder, 'pki/ca.crt'), ca.cert)
-    const identities = { 'kubelet.conf': nodeIdentity(name), 'kube-proxy.conf': kubeProxy }
+    const identities = {
+      'kubelet.conf': nodeIdentity(name),
+      'kube-proxy.conf': kubeProxy,
+      'dns.conf': dnsServer,
+    }
     for (const [file, identity] of Object.entries(identities))
       await ensureKubeconfigFile({ platform, crypto, path: join(folder, file), ca, server, identity })
   }

@@ -6,13 +6,15 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { formatCidr, parseCidr } from '#/api/net/cidr.ts'
 import { onAbort } from '#/base/abort.ts'
+import type { Backoff } from '#/base/backoff.ts'
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { openConnection } from '#/client/connection.ts'
 import { RestClientMetrics } from '#/client/rest-client-metrics.ts'
+import { retryUntilDone } from '#/component-base/retry-until-done.ts'
 import { registryFolder } from '#/cri/private-containerd.ts'
 import { ensureRegistryMirrors, type RegistryMirror } from '#/cri/registry-mirrors.ts'
-import { kubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import type { NodeAddressing } from '#/network/cluster-network.ts'
 import { findNodeLink } from '#/network/node-link.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
@@ -21,6 +23,7 @@ import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { NodeAgent, type StartNodeAgent } from './node-agent.ts'
 import type { NodeMachine } from './node-kubelet.ts'
+import { runDns } from './dns-process.ts'
 import { connectKubelet } from './kubelet-connection.ts'
 import { nodeFolders } from './node-folders.ts'
 import { podNetworkOf, proxyNetworkOf } from './node-networks.ts'
@@ -39,6 +42,8 @@ export interface NodeProcessOptions {
   readonly podCidrs: readonly string[]
   readonly serviceCidrs: readonly string[]
   readonly dnsAddress: string
+  /** Address of a DNS server that replaces loopback addresses in the machine's resolv.conf. */
+  readonly dnsUpstream?: string
   readonly cgroupRoot: string
   /** Name of the CNI network and prefix of the nftables tables; unique on the machine. */
   readonly networkName: string
@@ -92,6 +97,7 @@ export async function runNode(options: NodeProcessOptions, signal: AbortSignal):
   await nodeNetwork.ensure()
   await using connections = await connectToCluster(options, signal)
   await agent.start(connections.start)
+  await using _dns = startDns({ ...options, kubelet }, connections.dns)
   await agent.synced
   if (!signal.aborted) await once(signal, 'abort')
 }
@@ -100,7 +106,7 @@ export async function runNode(options: NodeProcessOptions, signal: AbortSignal):
 async function connectToCluster(
   options: NodeProcessOptions,
   signal: AbortSignal,
-): Promise<AsyncDisposable & { readonly start: StartNodeAgent }> {
+): Promise<AsyncDisposable & { readonly start: StartNodeAgent; readonly dns: Client }> {
   const { platform, folder, machine, name, address } = options
   const opened = new AsyncDisposableStack()
   const { start } = opened.use(
@@ -126,9 +132,48 @@ async function connectToCluster(
     const metrics = new RestClientMetrics(registry).forHost(new URL(settings.server).host)
     return clientOf({ platform, transport, userAgent: 'kube-proxy', metrics })
   }
+  const dnsSettings = await requireKubeconfig(platform, join(folder, 'dns.conf'))
+  const dnsTransport = opened.use(await openConnection({ platform, connect, settings: dnsSettings }))
   return {
     start: { ...given, clients: { kubelet, proxy } },
+    dns: clientOf({ platform, transport: dnsTransport, userAgent: 'coredns' }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+interface NodeDnsOptions extends NodeProcessOptions {
+  readonly kubelet: KubeletConfiguration
+}
+
+const dnsBackoff: Backoff = { initialMs: 1_000, maxMs: 30_000, factor: 2, jitter: 0.1 }
+
+/** The DNS server of the node. The pods of a node without one use those of the other nodes. */
+function startDns(options: NodeDnsOptions, client: Client): AsyncDisposable {
+  const { platform, kubelet, name, address, dnsAddress, dnsUpstream } = options
+  const stopping = new AbortController()
+  const dns = {
+    ...options,
+    client,
+    nodeName: name,
+    port: 53,
+    clusterDns: [dnsAddress],
+    clusterDomain: kubelet.clusterDomain,
+    resolvConf: kubelet.resolvConf,
+    ...(dnsUpstream !== undefined && { loopbackUpstream: dnsUpstream }),
+    // The pods of the node stop, too.
+    lameDuckMs: 0,
+    usage: options.machine.usage,
+  }
+  const onFailure = (error: unknown): void =>
+    platform.log.error('DNS server of the node failed, will retry', { address, error })
+  const { signal } = stopping
+  const retries = { platform, backoff: dnsBackoff, onFailure }
+  const running = retryUntilDone(() => runDns(dns, signal), retries, signal).catch(() => undefined)
+  return {
+    [Symbol.asyncDispose]: () => {
+      stopping.abort()
+      return running
+    },
   }
 }
 

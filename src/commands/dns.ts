@@ -48,6 +48,8 @@ Examples:
       answers queries at an address of this machine
 `
 
+const lameDuckMs = 3_000
+
 export const command: Command = {
   help,
   async run(parameters, terminal) {
@@ -70,6 +72,7 @@ export const command: Command = {
       clusterDns,
       clusterDomain: flags['cluster-domain'] ?? 'cluster.local',
       resolvConf: flags['resolv-conf'] ?? '/etc/resolv.conf',
+      lameDuckMs,
       version: gitVersion({ version: manifest.version }),
       usage: processUsage,
       onProgress: (line: string) => terminal.write(`${line}\n`),

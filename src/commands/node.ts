@@ -34,6 +34,11 @@ const nodeFlags = {
   'cluster-cidr': stringSliceFlag('CIDRS', 'run: pod CIDRs of the cluster'),
   'service-cluster-ip-range': stringSliceFlag('CIDRS', 'run: service CIDRs of the cluster'),
   'cluster-dns': valueFlag('ADDRESS', 'run: address of the cluster DNS', addressFlag),
+  'dns-upstream': valueFlag(
+    'ADDRESS',
+    'run: name server in place of those of the machine with loopback addresses',
+    addressFlag,
+  ),
   'cgroup-root': stringFlag('PATH', 'run: parent of the cgroups of pods (/k8ts)'),
   'network-name': stringFlag('NAME', 'run: name of the CNI network and of nftables tables (k8ts)'),
   'vxlan-id': integerFlag('N', 'run: VNI of the pod network, the same on all nodes of the cluster (1)'),
@@ -49,9 +54,9 @@ const help = `Usage: k8ts node add [NAME] [--data-dir DIR]
        k8ts node run --data-dir DIR --node-name NAME --node-ip ADDRESS ...
 
 add and remove change the nodes of a running cluster on this machine. Each further node is a network namespace with
-a container runtime, kubelet and service proxy of its own. remove evicts the pods of the node first, and respects
-PodDisruptionBudgets. run is the process of one node; k8ts up starts it, and it needs DIR/kubelet.conf and
-DIR/kube-proxy.conf.
+a container runtime, kubelet, service proxy and DNS server of its own. remove evicts the pods of the node first, and
+respects PodDisruptionBudgets. run is the process of one node; k8ts up starts it, and it needs DIR/kubelet.conf,
+DIR/kube-proxy.conf and DIR/dns.conf.
 
 ${describeFlags(nodeFlags)}
 Examples:
@@ -116,6 +121,7 @@ async function run({ terminal, flags }: NodeInvocation): Promise<number> {
     podCidrs,
     serviceCidrs,
     dnsAddress,
+    ...(flags['dns-upstream'] && { dnsUpstream: flags['dns-upstream'] }),
     cgroupRoot: flags['cgroup-root'] ?? '/k8ts',
     networkName: flags['network-name'] ?? 'k8ts',
     vxlanId: flags['vxlan-id'] ?? 1,

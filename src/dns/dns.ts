@@ -28,7 +28,7 @@ import { answerQuery } from './server/answer-query.ts'
 import type { Transport } from './server/exchange.ts'
 import { Forwarder, udpBytesMax } from './server/forwarder.ts'
 import { TcpServer } from './server/tcp-server.ts'
-import { UpstreamServers, type Server } from './server/upstream-servers.ts'
+import { UpstreamServers, type ResolvConf, type Server } from './server/upstream-servers.ts'
 import type { DnsState } from './records.ts'
 
 export interface ClusterDnsOptions {
@@ -41,14 +41,14 @@ export interface ClusterDnsOptions {
   readonly listen: readonly Server[]
   /** Cluster IPs of the DNS service. */
   readonly nameServers: readonly string[]
-  /** Upstream for names outside of the cluster domain: a file like `/etc/resolv.conf`, or fixed servers. */
   /** Address of the server for metrics, on port 9153; none when absent. */
   readonly metricsAddress?: string
   /** Version of this program. */
   readonly version?: string
   /** Usage of this process. */
   readonly usage?: () => ProcessUsage
-  readonly upstream: { readonly resolvConf: string } | { readonly servers: readonly Server[] }
+  /** Upstream for names outside of the cluster domain: a file like `/etc/resolv.conf`, or fixed servers. */
+  readonly upstream: ResolvConf | { readonly servers: readonly Server[] }
 }
 
 /**
@@ -77,8 +77,7 @@ export class ClusterDns {
     if (options.usage) addProcessMetrics(this.metrics.registry, options.usage)
     this.#state = dnsStateOf(this.#informers, options)
     this.#followProgramming()
-    const file =
-      'resolvConf' in upstream ? new UpstreamServers(platform, upstream.resolvConf, listen) : undefined
+    const file = 'resolvConf' in upstream ? new UpstreamServers(platform, upstream, listen) : undefined
     const fixed = 'servers' in upstream ? upstream.servers : []
     this.#forwarder = new Forwarder({
       platform,

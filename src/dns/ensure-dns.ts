@@ -102,7 +102,13 @@ export function dnsSliceOf(
     },
     addressType: address.includes(':') ? 'IPv6' : 'IPv4',
     endpoints: [
-      { addresses: [address], nodeName, conditions: { ready: true, serving: true, terminating: false } },
+      {
+        addresses: [address],
+        nodeName,
+        conditions: { ready: true, serving: true, terminating: false },
+        // Pods use the server of their own node; on a node without one, the hints match no endpoint and all are used.
+        hints: { forNodes: [{ name: nodeName }] },
+      },
     ],
     ports: [
       { name: 'dns', port, protocol: 'UDP' },
@@ -160,7 +166,7 @@ const endpointRole: Role = {
     {
       apiGroups: ['coordination.k8s.io'],
       resources: ['leases'],
-      verbs: ['create', 'get', 'list', 'update', 'delete'],
+      verbs: ['create', 'get', 'list', 'watch', 'update', 'delete'],
     },
   ],
 }

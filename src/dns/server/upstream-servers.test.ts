@@ -28,7 +28,9 @@ test('resolv.conf is parsed as by resolvers', () => {
 test('resolv.conf is reread on change, kept when it disappears, and never contains this server', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('node')
-  const servers = new UpstreamServers(host, '/resolv.conf', [{ host: '10.214.0.1', port: 53 }])
+  const servers = new UpstreamServers(host, { resolvConf: '/resolv.conf' }, [
+    { host: '10.214.0.1', port: 53 },
+  ])
   const list = async (): Promise<readonly string[]> => {
     return (await simulation.run(servers.list())).map(({ host: at, port }) => `${at}:${port}`)
   }
@@ -44,4 +46,20 @@ test('resolv.conf is reread on change, kept when it disappears, and never contai
   await simulation.run(host.files.remove('/resolv.conf'))
   await simulation.advance(5_000)
   assert.deepEqual(await list(), ['192.0.2.2:53'])
+})
+
+test('loopback addresses of resolv.conf are replaced in another network namespace', async () => {
+  const simulation = new Simulation({ seed: 1 })
+  const host = simulation.host('node')
+  const lines = ['127.0.0.53', '::1', '192.0.2.1'].map(each => `nameserver ${each}\n`)
+  await simulation.run(host.files.write('/resolv.conf', lines.join('')))
+  const servers = new UpstreamServers(
+    host,
+    { resolvConf: '/resolv.conf', loopbackUpstream: '10.214.0.1' },
+    [],
+  )
+  assert.deepEqual(await simulation.run(servers.list()), [
+    { host: '10.214.0.1', port: 53 },
+    { host: '192.0.2.1', port: 53 },
+  ])
 })
