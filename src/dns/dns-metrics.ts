@@ -1,6 +1,6 @@
 /**
- * The metrics of the cluster DNS, under the names of CoreDNS, so that its dashboards work. There is one server block
- * for the zone `.`. https://coredns.io/plugins/metrics/
+ * The metrics of the cluster DNS, under the names of CoreDNS, so that its dashboards work. One cache serves all server
+ * blocks. https://coredns.io/plugins/metrics/
  */
 import {
   MetricsRegistry,
@@ -10,6 +10,7 @@ import {
   type ScalarSeries,
 } from '#/base/metrics.ts'
 import type { Clock } from '#/platform/platform.ts'
+import type { DnsConfiguration } from './dns-configuration.ts'
 import { recordTypes, responseCodes, type DnsMessage } from './dns-message.ts'
 
 /** Port of CoreDNS' metrics. */
@@ -21,21 +22,37 @@ export interface DnsMetricsOptions {
   readonly version: string
 }
 
+interface MeasuredCache {
+  readonly evictions: number
+  readonly values: () => Iterable<{ readonly answer: DnsMessage }>
+}
+
 interface ServerAddress {
   readonly host: string
   readonly port: number
 }
 
-/** A query with its answer. */
+/** A kind of queries with their answers. */
 export interface AnsweredQuery {
-  readonly query: DnsMessage
-  readonly answer: DnsMessage
+  readonly type: number | undefined
+  readonly dnssecOk: boolean
+  readonly responseCode: number
   readonly transport: 'udp' | 'tcp'
+  /** The part that has answered; empty if none has. */
+  readonly plugin: 'hosts' | 'kubernetes' | 'forward' | ''
+  /** Of the server block, with the dot at the end. */
+  readonly zone: string
+}
+
+/** Counts answers of one kind. */
+export interface AnswerSeries {
+  readonly add: (answer: AnswerSizes) => void
+}
+
+export interface AnswerSizes {
   readonly seconds: number
   readonly requestBytes: number
   readonly responseBytes: number
-  /** The part that has answered; empty if none has. */
-  readonly plugin: 'kubernetes' | 'forward' | ''
 }
 
 /** A quarter of a millisecond, and twice as much each. */
@@ -53,6 +70,8 @@ export class DnsMetrics {
   readonly panics: ScalarSeries
   readonly cacheRequests: ScalarSeries
   readonly cacheMisses: ScalarSeries
+  readonly servedStale: ScalarSeries
+  readonly reloadFailures: ScalarSeries
   readonly forwardRejects: ScalarSeries
   readonly programmingDuration: HistogramSeries
   readonly #server: string
@@ -60,13 +79,17 @@ export class DnsMetrics {
   readonly #requests: ScalarMetric
   readonly #responses: ScalarMetric
   readonly #dnssecRequests: ScalarMetric
-  readonly #duration: HistogramSeries
+  readonly #duration: Histogram
   readonly #requestSize: Histogram
   readonly #responseSize: Histogram
   readonly #cacheHits: ScalarMetric
   readonly #forwardRequests: ScalarMetric
   readonly #forwardResponses: ScalarMetric
   readonly #proxyDuration: Histogram
+  readonly #pluginEnabled: ScalarMetric
+  readonly #hostsEntries: ScalarMetric
+  readonly #series = new Map<string, AnswerSeries>()
+  #plugins: readonly (readonly [zone: string, plugin: string])[] = []
 
   constructor({ listen, version }: DnsMetricsOptions) {
     const [{ host, port } = { host: '', port: 53 }] = listen
@@ -82,11 +105,7 @@ export class DnsMetrics {
     this.#requests = counter('dns_requests_total', 'Queries.', [...common, 'proto', 'family', 'type'])
     this.#responses = counter('dns_responses_total', 'Answers.', [...common, 'rcode', 'plugin'])
     this.#dnssecRequests = counter('dns_do_requests_total', 'Queries with the DO bit.', common)
-    this.#duration = this.#histogram('dns_request_duration_seconds', [...common], timeBuckets).with(
-      server,
-      zone,
-      view,
-    )
+    this.#duration = this.#histogram('dns_request_duration_seconds', common, timeBuckets)
     this.#requestSize = this.#histogram('dns_request_size_bytes', [...common, 'proto'], sizeBuckets)
     this.#responseSize = this.#histogram('dns_response_size_bytes', [...common, 'proto'], sizeBuckets)
     this.panics = counter('panics_total', 'Queries that failed unexpectedly.').with()
@@ -100,6 +119,21 @@ export class DnsMetrics {
       zone,
       view,
     )
+    this.servedStale = counter('cache_served_stale_total', 'Expired answers sent.', cached).with(
+      server,
+      zone,
+      view,
+    )
+    this.reloadFailures = counter('reload_failed_total', 'Corefiles that were invalid.').with()
+    this.#pluginEnabled = registry.gauge({
+      name: 'coredns_plugin_enabled',
+      help: 'Always 1; the plugins of each server block.',
+      labels: [...common, 'name'],
+    })
+    this.#hostsEntries = registry.gauge({
+      name: 'coredns_hosts_entries',
+      help: 'Names of the plugin hosts.',
+    })
     this.#cacheHits = counter('cache_hits_total', 'Those in the cache.', [...cached, 'type'])
     this.forwardRejects = counter(
       'forward_max_concurrent_rejects_total',
@@ -125,16 +159,43 @@ export class DnsMetrics {
     info.with(version, '', '').value = 1
   }
 
-  /** Counts a query that has been answered. */
-  count({ query, answer, transport, seconds, requestBytes, responseBytes, plugin }: AnsweredQuery): void {
+  /** The counters of a kind of answers; hot paths keep them. */
+  seriesOf({ type, dnssecOk, responseCode, transport, plugin, zone: of }: AnsweredQuery): AnswerSeries {
     const server = this.#server
-    const type = typeLabel(query.questions[0]?.type)
-    this.#requests.with(server, zone, view, transport, this.#family, type).add()
-    this.#responses.with(server, zone, view, responseCodeLabel(answer.responseCode), plugin).add()
-    if (query.edns?.dnssecOk) this.#dnssecRequests.with(server, zone, view).add()
-    this.#duration.observe(seconds)
-    this.#requestSize.with(server, zone, view, transport).observe(requestBytes)
-    this.#responseSize.with(server, zone, view, transport).observe(responseBytes)
+    const labels = [transport, typeLabel(type), responseCodeLabel(responseCode), plugin, of] as const
+    const key = `${labels.join(' ')} ${dnssecOk}`
+    const known = this.#series.get(key)
+    if (known !== undefined) return known
+    const requests = this.#requests.with(server, of, view, transport, this.#family, labels[1])
+    const responses = this.#responses.with(server, of, view, labels[2], plugin)
+    const withDnssec = dnssecOk ? this.#dnssecRequests.with(server, of, view) : undefined
+    const duration = this.#duration.with(server, of, view)
+    const requestSize = this.#requestSize.with(server, of, view, transport)
+    const responseSize = this.#responseSize.with(server, of, view, transport)
+    const series: AnswerSeries = {
+      add: ({ seconds, requestBytes, responseBytes }) => {
+        requests.add()
+        responses.add()
+        withDnssec?.add()
+        duration.observe(seconds)
+        requestSize.observe(requestBytes)
+        responseSize.observe(responseBytes)
+      },
+    }
+    // Zones are bounded by the configuration, and the other labels have few values.
+    this.#series.set(key, series)
+    return series
+  }
+
+  /** Shows the server blocks of a configuration. */
+  showConfiguration({ servers }: DnsConfiguration): void {
+    for (const [of, plugin] of this.#plugins) this.#pluginEnabled.remove(this.#server, of, view, plugin)
+    this.#plugins = servers.flatMap(block => block.plugins.map(plugin => [`${block.zone}.`, plugin] as const))
+    for (const [of, plugin] of this.#plugins)
+      this.#pluginEnabled.with(this.#server, of, view, plugin).value = 1
+    const entries = servers.reduce((sum, { hosts }) => sum + (hosts?.addresses.size ?? 0), 0)
+    this.#hostsEntries.with().value = entries
+    this.#series.clear()
   }
 
   countHit(answer: DnsMessage): void {
@@ -142,14 +203,21 @@ export class DnsMetrics {
   }
 
   /** Counts the entries of the cache at each scrape. */
-  countCached(answers: () => Iterable<{ readonly answer: DnsMessage }>): void {
+  countCached(cache: MeasuredCache): void {
+    this.registry.callbackMetric({
+      name: 'coredns_cache_evictions_total',
+      help: 'Answers removed from the full cache.',
+      type: 'counter',
+      labels: ['server', 'zones', 'view', 'type'],
+      read: () => [[[this.#server, zone, view, 'success'], cache.evictions]],
+    })
     this.registry.callbackMetric({
       name: 'coredns_cache_entries',
       help: 'Answers in the cache.',
       type: 'gauge',
       labels: ['server', 'zones', 'view', 'type'],
       read: () => {
-        const types = Array.from(answers(), ({ answer }) => cacheType(answer))
+        const types = Array.from(cache.values(), ({ answer }) => cacheType(answer))
         return (['success', 'denial'] as const).map(type => {
           return [[this.#server, zone, view, type], types.filter(each => each === type).length]
         })
@@ -201,7 +269,7 @@ const typeNames: ReadonlyMap<number | undefined, string> = new Map([
   [65, 'HTTPS'],
 ])
 
-function typeLabel(type: number | undefined): string {
+export function typeLabel(type: number | undefined): string {
   return typeNames.get(type) ?? 'other'
 }
 

@@ -3,18 +3,17 @@
  * names to the machine's name servers. It listens on UDP and TCP and treats all queries as untrusted: limits
  * keep one client from affecting the others. All lookups use indexes.
  */
-import { namespaces, services } from '#/api/generated/core/v1-resources.ts'
-import type { Service } from '#/api/generated/core/v1.ts'
-import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
-import { formatIp, parseIpLeniently } from '#/api/net/ip.ts'
+import { abortable } from '#/base/abort.ts'
 import type { Client } from '#/client/client.ts'
 import { Informers } from '#/client/informers.ts'
 import { addProcessMetrics } from '#/platform/process-metrics.ts'
 import { PlainHttpServer, type PlainRequest, type PlainResponse } from '#/platform/plain-http.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { DatagramSocket, Listener, Platform, SocketAddress } from '#/platform/platform.ts'
+import { defaultDnsConfiguration, type DnsConfiguration } from './dns-configuration.ts'
 import {
+  emptyResponse,
   formErrResponse,
   parseDnsMessage,
   plainUdpBytesMax,
@@ -23,13 +22,18 @@ import {
   tcpBytesMax,
   type DnsMessage,
 } from './dns-message.ts'
-import { DnsMetrics, dnsMetricsPort, type AnsweredQuery } from './dns-metrics.ts'
-import { answerQuery } from './server/answer-query.ts'
+import { DnsMetrics, dnsMetricsPort } from './dns-metrics.ts'
+import { AnswerCache } from './server/answer-cache.ts'
+import { answerQuery, type AnsweredMessage } from './server/answer-query.ts'
+import { clusterStateOf, serviceNameLabel, type ClusterState } from './server/cluster-state.ts'
+import { ConfigurationSource } from './server/configuration-source.ts'
+import { EncodedAnswers } from './server/encoded-answers.ts'
 import type { Transport } from './server/exchange.ts'
-import { Forwarder, udpBytesMax } from './server/forwarder.ts'
+import { udpBytesMax } from './server/forwarder.ts'
+import { NameServer } from './server/name-server.ts'
 import { TcpServer } from './server/tcp-server.ts'
 import { UpstreamServers, type ResolvConf, type Server } from './server/upstream-servers.ts'
-import type { DnsState } from './records.ts'
+import { WaitingQueries } from './server/waiting-queries.ts'
 
 export interface ClusterDnsOptions {
   readonly platform: Platform
@@ -51,38 +55,40 @@ export interface ClusterDnsOptions {
   readonly upstream: ResolvConf | { readonly servers: readonly Server[] }
 }
 
-/**
- * The default TTL of CoreDNS' kubernetes plugin; `negativeTtlSeconds` is that of its cache for negative
- * answers.
- */
-const ttlSeconds = 5
-const negativeTtlSeconds = 30
-
-const serviceNameLabel = 'kubernetes.io/service-name'
 const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time'
 
 export class ClusterDns {
   readonly #options: ClusterDnsOptions
   readonly #informers: Informers
-  readonly #state: DnsState
-  readonly #forwarder: Forwarder
+  readonly #cluster: ClusterState
+  readonly #configurationSource: ConfigurationSource
+  readonly #encoded = new EncodedAnswers()
+  readonly #cache = new AnswerCache()
+  readonly #waiting = new WaitingQueries()
+  readonly #machineServers: () => Promise<readonly Server[]>
   readonly metrics: DnsMetrics
   readonly #listening = Promise.withResolvers<readonly Server[]>()
+  /** Undefined until the configuration is known. */
+  #server: NameServer | undefined
 
   constructor(options: ClusterDnsOptions) {
     const { platform, client, listen, upstream } = options
     this.#options = options
     this.#informers = new Informers({ platform, client })
     this.metrics = new DnsMetrics({ listen, version: options.version ?? '' })
+    this.metrics.countCached(this.#cache)
     if (options.usage) addProcessMetrics(this.metrics.registry, options.usage)
-    this.#state = dnsStateOf(this.#informers, options)
+    this.#cluster = clusterStateOf(this.#informers, () => this.#encoded.clear())
     this.#followProgramming()
     const file = 'resolvConf' in upstream ? new UpstreamServers(platform, upstream, listen) : undefined
     const fixed = 'servers' in upstream ? upstream.servers : []
-    this.#forwarder = new Forwarder({
+    this.#machineServers = () => file?.list() ?? Promise.resolve(fixed)
+    this.#configurationSource = new ConfigurationSource({
       platform,
-      metrics: this.metrics,
-      servers: () => file?.list() ?? Promise.resolve(fixed),
+      client,
+      defaults: defaultDnsConfiguration(options.domain),
+      onConfiguration: configuration => this.#configure(configuration),
+      onInvalid: () => this.metrics.reloadFailures.add(),
     })
     // Prevents an unhandled rejection: `run` rejects with the same error.
     this.#listening.promise.catch(() => undefined)
@@ -93,19 +99,22 @@ export class ClusterDns {
     return this.#listening.promise
   }
 
-  /** True when all informers have synced. */
+  /** True when all informers have synced and the configuration is known. */
   get hasSynced(): boolean {
-    return this.#informers.all().every(informer => informer.hasSynced)
+    return this.#server !== undefined && this.#cluster.hasSynced(false)
   }
 
   async waitForSync(signal: AbortSignal): Promise<void> {
+    await abortable(this.#configurationSource.known, signal)
     await this.#informers.waitForSync(signal)
   }
 
   /** Rejects when an address is in use. */
   async run(signal: AbortSignal): Promise<void> {
     await using open = new AsyncDisposableStack()
-    const tcp = new TcpServer(this.#options.platform.clock, bytes => this.#answer(bytes, 'tcp', signal))
+    const tcp = new TcpServer(this.#options.platform.clock, (bytes, client) =>
+      this.#answer(bytes, { transport: 'tcp', client, signal }),
+    )
     open.defer(async () => tcp.closeAll())
     try {
       const bound: Server[] = []
@@ -116,7 +125,20 @@ export class ClusterDns {
       throw error
     }
     await using _ = await this.#serveMetrics()
-    await this.#informers.run(signal)
+    await Promise.all([this.#informers.run(signal), this.#configurationSource.run(signal)])
+  }
+
+  #configure(configuration: DnsConfiguration): void {
+    const { platform, nameServers } = this.#options
+    const [cluster, cache, waiting] = [this.#cluster, this.#cache, this.#waiting]
+    const { metrics } = this
+    cache.clear()
+    this.#encoded.clear()
+    metrics.showConfiguration(configuration)
+    const machineServers = this.#machineServers
+    const shared = { platform, nameServers, cluster, cache, waiting, metrics, machineServers }
+    this.#server = new NameServer({ ...shared, configuration })
+    platform.log.info('Applied the configuration of the cluster DNS', { zones: configuration.servers.length })
   }
 
   /** DNS works without it, so a port in use is only logged. */
@@ -153,7 +175,7 @@ export class ClusterDns {
       const changedMs = Date.parse(newObject?.metadata.annotations?.[triggerTimeAnnotation] ?? '')
       if (newObject === undefined || !(changedMs > startedMs)) return
       const { namespace = '' } = newObject.metadata
-      const service = this.#state.service(namespace, newObject.metadata.labels?.[serviceNameLabel] ?? '')
+      const service = this.#cluster.service(namespace, newObject.metadata.labels?.[serviceNameLabel] ?? '')
       const { clusterIP, selector = {} } = service?.spec ?? {}
       if (clusterIP !== 'None' || Object.keys(selector).length === 0) return
       this.metrics.programmingDuration.observe(Math.max(0, clock.now() - changedMs) / 1_000)
@@ -173,10 +195,7 @@ export class ClusterDns {
       const listener = open.use(await network.listen({ host, port }, tcp.accept.bind(tcp)))
       const bound = { host, port: portOf(listener) }
       const socket: DatagramSocket = open.use(
-        await network.bindDatagram(
-          bound,
-          (bytes, from) => void this.#serve(bytes, { from, to: () => socket, signal }),
-        ),
+        await network.bindDatagram(bound, (bytes, from) => this.#serve(bytes, { from, socket, signal })),
       )
       return bound
     } catch (cause) {
@@ -184,61 +203,90 @@ export class ClusterDns {
     }
   }
 
-  async #serve(
-    bytes: Uint8Array,
-    {
-      from,
-      to,
-      signal,
-    }: { readonly from: SocketAddress; readonly to: () => DatagramSocket; readonly signal: AbortSignal },
-  ): Promise<void> {
-    const answer = await this.#answer(bytes, 'udp', signal)
-    if (answer !== undefined && !signal.aborted) to().send(answer, from)
+  #serve(bytes: Uint8Array, { from, socket, signal }: Datagram): void {
+    const { random, clock } = this.#options.platform
+    const beganMs = clock.monotonicMs()
+    const known = this.#encoded.get(bytes, beganMs, random)
+    if (known !== undefined) {
+      socket.send(known.bytes, from)
+      const seconds = (clock.monotonicMs() - beganMs) / 1_000
+      known.series.add({ seconds, requestBytes: bytes.length, responseBytes: known.bytes.length })
+      return
+    }
+    const client = 'host' in from ? from.host : ''
+    void this.#answer(bytes, { transport: 'udp', client, signal }).then(answer => {
+      if (answer !== undefined && !signal.aborted) socket.send(answer, from)
+    })
   }
 
   /** Never rejects. */
-  async #answer(
-    bytes: Uint8Array,
-    transport: Transport,
-    signal: AbortSignal,
-  ): Promise<Uint8Array | undefined> {
-    const { random, log, clock } = this.#options.platform
+  async #answer(bytes: Uint8Array, { transport, client, signal }: Asked): Promise<Uint8Array | undefined> {
+    const { platform } = this.#options
+    const { clock } = platform
     const beganMs = clock.monotonicMs()
     const query = parseDnsMessage(bytes)
     if (query === undefined) return formErrResponse(bytes)
-    const answered = (
-      answer: DnsMessage,
-      response: Uint8Array,
-      plugin: AnsweredQuery['plugin'],
-    ): Uint8Array => {
-      const seconds = (clock.monotonicMs() - beganMs) / 1_000
-      const sizes = { requestBytes: bytes.length, responseBytes: response.length }
-      this.metrics.count({ query, answer, transport, seconds, plugin, ...sizes })
-      return response
-    }
     const bytesMax = transport === 'tcp' ? tcpBytesMax : udpLimitOf(query)
+    const { generation } = this.#encoded
+    const answered = await this.#tryAnswer(query, { transport, client, signal, server: this.#server })
+    if (answered === undefined) return undefined
+    const { message, plugin, zone, reuse } = answered
+    const response = serializeDnsMessage(message, bytesMax)
+    const nowMs = clock.monotonicMs()
+    const series = this.metrics.seriesOf({
+      type: query.questions[0]?.type,
+      dnssecOk: query.edns?.dnssecOk ?? false,
+      responseCode: message.responseCode,
+      transport,
+      plugin,
+      zone,
+    })
+    series.add({
+      seconds: (nowMs - beganMs) / 1_000,
+      requestBytes: bytes.length,
+      responseBytes: response.length,
+    })
+    // Otherwise the state has changed since it was read.
+    const isCurrent = this.#encoded.generation === generation
+    if (transport === 'udp' && reuse && isCurrent) {
+      const onUse = (): void => {
+        this.metrics.cacheRequests.add()
+        this.metrics.countHit(message)
+      }
+      const counted = reuse.freshUntilMs !== undefined && { onUse }
+      this.#encoded.set(bytes, { bytes: response, series, message, nowMs, ...reuse, ...counted })
+    }
+    return response
+  }
+
+  async #tryAnswer(
+    query: DnsMessage,
+    asked: Asked & { readonly server: NameServer | undefined },
+  ): Promise<AnsweredMessage | undefined> {
+    const { platform } = this.#options
     try {
-      const answer = await answerQuery(query, {
-        state: this.#state,
-        isKnown: this.hasSynced,
-        forwarder: this.#forwarder,
-        random,
-        transport,
-        signal,
-      })
-      if (answer === undefined) return undefined
-      const plugin = answer.isAuthoritative ? 'kubernetes' : 'forward'
-      return answered(answer, serializeDnsMessage(answer, bytesMax), plugin)
+      return await answerQuery(query, { ...asked, platform })
     } catch (error) {
       this.metrics.panics.add()
-      log.error('Failed to answer DNS query', { error })
+      platform.log.error('Failed to answer DNS query', { error })
       const { id, opcode, questions } = query
-      const failure = { isResponse: true, answers: [], authorities: [], additionals: [] }
-      const responseCode = responseCodes.servFail
-      const answer = { ...query, ...failure, id, opcode, questions, responseCode }
-      return answered(answer, serializeDnsMessage(answer, bytesMax), '')
+      const message = { ...emptyResponse, id, opcode, questions, responseCode: responseCodes.servFail }
+      return { message, plugin: '', zone: '.' }
     }
   }
+}
+
+interface Datagram {
+  readonly from: SocketAddress
+  readonly socket: DatagramSocket
+  readonly signal: AbortSignal
+}
+
+interface Asked {
+  readonly transport: Transport
+  /** Address of the client. */
+  readonly client: string
+  readonly signal: AbortSignal
 }
 
 function udpLimitOf({ edns }: DnsMessage): number {
@@ -247,41 +295,4 @@ function udpLimitOf({ edns }: DnsMessage): number {
 
 function portOf({ address }: Listener): number {
   return 'port' in address ? address.port : 0
-}
-
-function dnsStateOf(informers: Informers, { domain, nameServers }: ClusterDnsOptions): DnsState {
-  const allServices = informers.of(services)
-  const allNamespaces = informers.of(namespaces)
-  const slices = informers.of(endpointSlices)
-  const byService = slices.index('service', serviceOf)
-  const byAddress = slices.index('address', endpointAddresses)
-  const byClusterIp = allServices.index('cluster-ip', clusterIps)
-  return {
-    domain: domain.toLowerCase(),
-    ttlSeconds,
-    negativeTtlSeconds,
-    nameServers,
-    hasNamespace: name => allNamespaces.get(name) !== undefined,
-    service: (namespace, name) => allServices.get(`${namespace}/${name}`),
-    slicesOf: (namespace, name) => byService.get(`${namespace}/${name}`),
-    servicesAt: address => byClusterIp.get(address),
-    slicesAt: address => byAddress.get(address),
-  }
-}
-
-function serviceOf({ metadata }: EndpointSlice): readonly string[] {
-  const name = metadata.labels?.[serviceNameLabel]
-  return name ? [`${metadata.namespace ?? ''}/${name}`] : []
-}
-
-function endpointAddresses({ endpoints = [] }: EndpointSlice): readonly string[] {
-  return canonical(endpoints.flatMap(({ addresses }) => addresses))
-}
-
-function clusterIps({ spec }: Service): readonly string[] {
-  return canonical(spec?.clusterIPs ?? [])
-}
-
-function canonical(addresses: readonly string[]): readonly string[] {
-  return [...new Set(addresses.flatMap(text => parseIpLeniently(text) ?? []).map(formatIp))]
 }

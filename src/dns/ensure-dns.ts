@@ -53,11 +53,16 @@ export async function ensureDnsRbac(client: Client): Promise<void> {
   await client.apply(serviceAccounts, account, { fieldManager, force: true })
   await client.apply(clusterRoles, role, { fieldManager, force: true })
   await client.apply(clusterRoleBindings, binding, { fieldManager, force: true })
+  await client.apply(roles, configurationRole, { fieldManager, force: true })
+  await client.apply(roleBindings, bindingOf(configurationAt), { fieldManager, force: true })
 }
 
 const fieldManager = 'k8ts-dns'
 
 export const dnsService = { namespace: 'kube-system', name: 'kube-dns' }
+
+/** Its key `Corefile` configures the DNS servers; it need not exist. */
+export const dnsConfigMap = { namespace: 'kube-system', name: 'coredns' }
 
 const labels = {
   'k8s-app': 'kube-dns',
@@ -148,7 +153,7 @@ const binding: ClusterRoleBinding = {
  */
 export async function ensureDnsEndpointRole(client: Client): Promise<void> {
   await client.apply(roles, endpointRole, { fieldManager, force: true })
-  await client.apply(roleBindings, endpointBinding, { fieldManager, force: true })
+  await client.apply(roleBindings, bindingOf(endpointAt), { fieldManager, force: true })
 }
 
 const endpointAt = { namespace: dnsService.namespace, name: 'k8ts:dns-endpoints' }
@@ -171,10 +176,30 @@ const endpointRole: Role = {
   ],
 }
 
-const endpointBinding: RoleBinding = {
+const configurationAt = { namespace: dnsService.namespace, name: 'k8ts:dns-configuration' }
+
+/** One ConfigMap, and events about it. */
+const configurationRole: Role = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'RoleBinding',
-  metadata: endpointAt,
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: endpointAt.name },
-  subjects: [{ kind: 'ServiceAccount', name: dnsServiceAccount, namespace: dnsService.namespace }],
+  kind: 'Role',
+  metadata: configurationAt,
+  rules: [
+    {
+      apiGroups: [''],
+      resources: ['configmaps'],
+      resourceNames: [dnsConfigMap.name],
+      verbs: ['get', 'list', 'watch'],
+    },
+    { apiGroups: [''], resources: ['events'], verbs: ['create'] },
+  ],
+}
+
+function bindingOf(metadata: { readonly namespace: string; readonly name: string }): RoleBinding {
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
+    subjects: [{ kind: 'ServiceAccount', name: dnsServiceAccount, namespace: dnsService.namespace }],
+  }
 }

@@ -4,7 +4,7 @@ import type { Service, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { formatIp } from '#/api/net/ip.ts'
 import { recordTypes, type ResourceRecord } from './dns-message.ts'
-import { resolveName, startOfAuthority, type DnsState } from './records.ts'
+import { resolveName, type DnsState } from './records.ts'
 
 function service(key: string, spec: ServiceSpec): Service {
   const [namespace = '', name = ''] = key.split('/')
@@ -61,7 +61,7 @@ const slices = [
 const world: DnsState = {
   domain: 'cluster.local',
   ttlSeconds: 5,
-  negativeTtlSeconds: 30,
+  pods: 'insecure',
   nameServers: ['10.96.0.10'],
   hasNamespace: name => ['shop', 'default'].includes(name),
   service: (namespace, name) =>
@@ -75,6 +75,7 @@ const world: DnsState = {
   servicesAt: address => services.filter(({ spec }) => spec?.clusterIPs?.includes(address)),
   slicesAt: address =>
     slices.filter(({ endpoints }) => endpoints?.some(each => each.addresses.includes(address))),
+  hasPodAt: (namespace, address) => namespace === 'shop' && address === '10.244.0.5',
 }
 
 const typeNames = new Map<number, string>(Object.entries(recordTypes).map(([name, number]) => [number, name]))
@@ -118,7 +119,7 @@ test('DNS records of services and their endpoints', () => {
       ['A', 'WEB.Shop', 'A 10.96.0.5'],
       ['AAAA', 'web.shop', 'AAAA fd00:96::5'],
       ['TXT', 'web.shop', ''],
-      ['ANY', 'web.shop', ''],
+      ['ANY', 'web.shop', 'A 10.96.0.5; AAAA fd00:96::5'],
       ['A', 'pending.shop', ''],
       ['A', 'other.shop', 'missing'],
       ['A', 'web.default', 'missing'],
@@ -180,6 +181,7 @@ test('CNAME records of ExternalName services', () => {
       ['A', 'away.shop', 'CNAME example.com -> example.com'],
       ['SRV', 'away.shop', 'CNAME example.com -> example.com'],
       ['CNAME', 'away.shop', 'CNAME example.com'],
+      ['ANY', 'away.shop', 'CNAME example.com'],
       ['A', 'x.away.shop', 'missing'],
       // The API accepts external names that are not valid in DNS.
       ['A', 'odd.shop', ''],
@@ -238,16 +240,29 @@ test('PTR records', () => {
     ['PTR', '6.0.244.10.in-addr.arpa', 'PTR 10-244-0-6.db.shop'],
     ['PTR', '7.0.244.10.in-addr.arpa', 'foreign'],
     ['A', '5.0.96.10.in-addr.arpa', ''],
+    ['ANY', '5.0.96.10.in-addr.arpa', 'PTR web.shop'],
   ])
 })
 
 test('the SOA record has the negative TTL', () => {
-  const { name, type, ttlSeconds, data } = startOfAuthority(world)
+  const apex = resolveName({ name: 'cluster.local', type: recordTypes.SOA, class: 1 }, world)
+  assert(apex.is === 'found')
+  const [{ name, type, ttlSeconds, data } = assert.fail()] = apex.answers
   assert.deepEqual(
     [name, type, ttlSeconds, data.slice(0, 2)],
-    ['cluster.local', recordTypes.SOA, 30, ['ns.dns.cluster.local', 'hostmaster.cluster.local']],
+    ['cluster.local', recordTypes.SOA, 5, ['ns.dns.cluster.local', 'hostmaster.cluster.local']],
   )
-  assert.equal(Buffer.from(data[2] as Uint8Array).readUInt32BE(16), 30)
-  const apex = resolveName({ name: 'cluster.local', type: recordTypes.SOA, class: 1 }, world)
-  assert.deepEqual(apex.is === 'found' && apex.answers, [startOfAuthority(world)])
+  assert.equal(Buffer.from(data[2] as Uint8Array).readUInt32BE(16), 5)
+})
+
+test('names of pods can be verified or disabled', () => {
+  const ask = (pods: DnsState['pods'], name: string): string => {
+    const question = { name: `${name}.pod.cluster.local`, type: recordTypes.A, class: 1 }
+    return resolveName(question, { ...world, pods }).is
+  }
+  assert.equal(ask('verified', '10-244-0-5.shop'), 'found')
+  assert.equal(ask('verified', '10-244-0-6.shop'), 'missing')
+  assert.equal(ask('verified', '10-244-0-5.default'), 'missing')
+  assert.equal(ask('insecure', '10-244-0-6.shop'), 'found')
+  assert.equal(ask('disabled', '10-244-0-5.shop'), 'missing')
 })

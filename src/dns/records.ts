@@ -6,8 +6,9 @@
 import type { Service } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { formatIp, parseIp } from '#/api/net/ip.ts'
+import type { PodNames } from './dns-configuration.ts'
 import { recordTypes, type Question, type ResourceRecord } from './dns-message.ts'
-import { addressRecord, nameRecord, soaRecord, textRecord } from './records/make-records.ts'
+import { addressRecord, isAsked, nameRecord, soaRecord, textRecord } from './records/make-records.ts'
 import { parseReverseName, resolveAddress } from './records/reverse-names.ts'
 import { resolveService } from './records/service-names.ts'
 
@@ -15,9 +16,9 @@ import { resolveService } from './records/service-names.ts'
 export interface DnsState {
   /** Lower case, without the trailing dot: `cluster.local`. */
   readonly domain: string
+  /** TTL of all answers, also of negative ones: a name may exist as soon as its service is created. */
   readonly ttlSeconds: number
-  /** TTL of negative answers. */
-  readonly negativeTtlSeconds: number
+  readonly pods: PodNames
   /** Addresses of the cluster DNS. */
   readonly nameServers: readonly string[]
   hasNamespace(name: string): boolean
@@ -26,6 +27,8 @@ export interface DnsState {
   /** Services with this cluster IP; `slicesAt` returns slices with an endpoint at this address. */
   servicesAt(address: string): readonly Service[]
   slicesAt(address: string): readonly EndpointSlice[]
+  /** True if a pod of the namespace has this address. */
+  hasPodAt(namespace: string, address: string): boolean
 }
 
 export type Resolution =
@@ -51,18 +54,13 @@ export function resolveName(question: Question, state: DnsState): Resolution {
   const kind = labels.at(-1)
   const rest = labels.slice(0, -1)
   if (kind === 'svc') return resolveService(question, rest, state)
-  if (kind === 'pod') return resolvePod(question, rest, state)
+  if (kind === 'pod' && state.pods !== 'disabled') return resolvePod(question, rest, state)
   if (kind === 'dns') return resolveNameServer(question, rest, state)
   if (kind === 'dns-version' && rest.length === 0) {
-    const isAsked = question.type === recordTypes.TXT
-    return found(isAsked ? [textRecord(question.name, specification, state.ttlSeconds)] : [])
+    const version = textRecord(question.name, specification, state.ttlSeconds)
+    return found([version].filter(record => isAsked(question.type, record)))
   }
   return { is: 'missing' }
-}
-
-/** The SOA record of negative answers. */
-export function startOfAuthority(state: DnsState): ResourceRecord {
-  return soaRecord(state.domain, state.negativeTtlSeconds)
 }
 
 const specification = '1.1.0'
@@ -73,7 +71,8 @@ function found(answers: readonly ResourceRecord[]): Resolution {
 
 function resolveApex(question: Question, state: DnsState): Resolution {
   const { domain, ttlSeconds, nameServers } = state
-  if (question.type === recordTypes.SOA) return found([soaRecord(domain, state.negativeTtlSeconds)])
+  if (question.type === recordTypes.SOA || question.type === recordTypes.ANY)
+    return found([soaRecord(domain, domain, ttlSeconds)])
   if (question.type !== recordTypes.NS) return found([])
   const server = `ns.dns.${domain}`
   return {
@@ -87,7 +86,7 @@ function resolveNameServer({ name, type }: Question, labels: readonly string[], 
   if (labels.length === 0) return found([])
   if (labels.length > 1 || labels[0] !== 'ns') return { is: 'missing' }
   const records = state.nameServers.map(address => addressRecord(name, address, state.ttlSeconds))
-  return found(records.filter(record => record.type === type))
+  return found(records.filter(record => isAsked(type, record)))
 }
 
 /** `10-244-0-5.default.pod`: resolves to the address in the name, whether or not a pod has it. */
@@ -98,6 +97,7 @@ function resolvePod({ name, type }: Question, labels: readonly string[], state: 
   if (dashed === undefined) return found([])
   const ip = parseIp(dashed.replaceAll('-', '.')) ?? parseIp(dashed.replaceAll('-', ':'))
   if (ip === undefined) return { is: 'missing' }
-  const record = addressRecord(name, formatIp(ip), state.ttlSeconds)
-  return found(record.type === type ? [record] : [])
+  const address = formatIp(ip)
+  if (state.pods === 'verified' && !state.hasPodAt(namespace, address)) return { is: 'missing' }
+  return found([addressRecord(name, address, state.ttlSeconds)].filter(record => isAsked(type, record)))
 }

@@ -43,12 +43,17 @@ export function textRecord(name: string, text: string, ttlSeconds: number): Reso
   return { name, type: recordTypes.TXT, class: internetClass, ttlSeconds, data: [Buffer.concat(data)] }
 }
 
+/** True if a query of this type is answered with the record. ANY asks for all records of the name. */
+export function isAsked(type: number, record: ResourceRecord): boolean {
+  return type === record.type || type === recordTypes.ANY
+}
+
 /** Zone transfers are not supported, so the serial number and timers are arbitrary valid values. */
-export function soaRecord(domain: string, ttlSeconds: number): ResourceRecord {
+export function soaRecord(zone: string, domain: string, ttlSeconds: number): ResourceRecord {
   const numbers = Buffer.alloc(20)
   for (const [index, value] of [1, 7_200, 1_800, 86_400, ttlSeconds].entries()) {
     numbers.writeUInt32BE(value, index * 4)
   }
   const data = [`ns.dns.${domain}`, `hostmaster.${domain}`, numbers]
-  return { name: domain, type: recordTypes.SOA, class: internetClass, ttlSeconds, data }
+  return { name: zone, type: recordTypes.SOA, class: internetClass, ttlSeconds, data }
 }

@@ -28,7 +28,7 @@ export function resolveAddress({ name, type }: Question, address: string, state:
   const targets =
     services.length > 0 ? services : state.slicesAt(address).flatMap(slice => namesIn(slice, address, domain))
   if (targets.length === 0) return { is: 'foreign' }
-  if (type !== recordTypes.PTR) return { is: 'found', answers: [] }
+  if (type !== recordTypes.PTR && type !== recordTypes.ANY) return { is: 'found', answers: [] }
   const answers = [...new Set(targets)].map(target =>
     nameRecord(name, { type: recordTypes.PTR, target, ttlSeconds }),
   )

@@ -3,7 +3,7 @@ import { formatIp, parseIpLeniently } from '#/api/net/ip.ts'
 import { isDnsName, recordTypes, type Question, type ResourceRecord } from '../dns-message.ts'
 import type { DnsState, Resolution } from '../records.ts'
 import { endpointsOf, type NamedEndpoint, type NamedPort } from './endpoints.ts'
-import { addressRecord, nameRecord, serviceRecord } from './make-records.ts'
+import { addressRecord, isAsked, nameRecord, serviceRecord } from './make-records.ts'
 
 /**
  * `labels` are those before `svc`: `name.namespace`, optionally preceded by a host, or by a port and a
@@ -96,7 +96,7 @@ function answer(
   const addresses = new Set(targets.flatMap(target => target.addresses))
   if (type !== recordTypes.SRV) {
     const records = [...addresses].map(address => addressRecord(name, address, ttlSeconds))
-    return { is: 'found', answers: records.filter(record => record.type === type) }
+    return { is: 'found', answers: records.filter(record => isAsked(type, record)) }
   }
   const offers = targets.flatMap(target => target.ports.map(({ port }) => ({ target: target.name, port })))
   const different = [...new Map(offers.map(offer => [`${offer.target} ${offer.port}`, offer])).values()]
@@ -116,7 +116,7 @@ function resolveAlias(question: Question, { spec }: Service, { ttlSeconds }: Dns
   // The API accepts external names that are not valid in DNS.
   if (target === '' || !isDnsName(target)) return nothing
   const record = nameRecord(question.name, { type: recordTypes.CNAME, target, ttlSeconds })
-  return question.type === recordTypes.CNAME
+  return isAsked(question.type, record)
     ? { is: 'found', answers: [record] }
     : { is: 'alias', answer: record, target }
 }

@@ -1,4 +1,5 @@
-import type { Random } from '#/platform/platform.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { zoneOf } from '../dns-configuration.ts'
 import {
   emptyResponse,
   internetClass,
@@ -8,18 +9,32 @@ import {
   type Question,
   type ResourceRecord,
 } from '../dns-message.ts'
-import { resolveName, startOfAuthority, type DnsState, type Resolution } from '../records.ts'
+import type { NameServer, ZoneServer } from './name-server.ts'
 import type { Transport } from './exchange.ts'
-import { udpBytesMax, type Forwarder } from './forwarder.ts'
+import { udpBytesMax } from './forwarder.ts'
+import { logQuery } from './log-query.ts'
+import { resolveQuestion, rewriteName, type AnsweringPlugin } from './resolve-question.ts'
 
 export interface AnswerOptions {
-  readonly state: DnsState
-  /** False until the informers have synced; until then the cluster's names are answered with SERVFAIL. */
-  readonly isKnown: boolean
-  readonly forwarder: Pick<Forwarder, 'forward'>
-  readonly random: Random
+  readonly platform: Pick<Platform, 'log' | 'random'>
+  /** Undefined until the configuration is known. */
+  readonly server: NameServer | undefined
   readonly transport: Transport
+  /** Address of the client. */
+  readonly client: string
   readonly signal: AbortSignal
+}
+
+export interface AnsweredMessage {
+  readonly message: DnsMessage
+  readonly plugin: AnsweringPlugin | 'forward' | ''
+  /** Of the server block, with the dot at the end. */
+  readonly zone: string
+  /**
+   * How long the same query has the same answer: until the state of the cluster changes, and not longer than this time
+   * if it is given, with TTLs that decrease.
+   */
+  readonly reuse?: { readonly freshUntilMs?: number }
 }
 
 /** Maximum length of a CNAME chain. */
@@ -29,7 +44,7 @@ const aliasesMax = 8
 export async function answerQuery(
   query: DnsMessage,
   options: AnswerOptions,
-): Promise<DnsMessage | undefined> {
+): Promise<AnsweredMessage | undefined> {
   if (query.isResponse) return undefined
   const { id, opcode, recursionDesired, checkingDisabled, questions, edns } = query
   const base: DnsMessage = {
@@ -42,20 +57,31 @@ export async function answerQuery(
     ...(edns && { edns: { udpBytesMax, version: 0, dnssecOk: edns.dnssecOk } }),
   }
   const [question] = questions
-  const refusal = refusalOf(query)
-  if (refusal !== undefined || question === undefined) return { ...base, responseCode: refusal ?? 1 }
-  const { state, isKnown } = options
-  const name = question.name.toLowerCase()
-  if (
-    !isKnown &&
-    (name === state.domain || /(^|\.)(in-addr|ip6)\.arpa$/.test(name) || name.endsWith(`.${state.domain}`))
-  ) {
-    return { ...base, responseCode: responseCodes.servFail }
+  const refused = (responseCode: number): AnsweredMessage => {
+    return { message: { ...base, responseCode }, plugin: '', zone: '.' }
   }
-  return { ...base, ...(await answerQuestion(query, question, options)) }
+  const refusal = refusalOf(query)
+  if (refusal !== undefined || question === undefined) return refused(refusal ?? responseCodes.formErr)
+  const { server } = options
+  if (server === undefined) return refused(responseCodes.servFail)
+  const zoneServer = server.zoneServerOf(question.name)
+  if (zoneServer === undefined) return refused(responseCodes.refused)
+  const { message, ...answered } = await answerRewritten(query, question, { ...options, server, zoneServer })
+  const answer = { message: { ...base, ...message }, ...answered, zone: `${zoneServer.block.zone}.` }
+  const { log } = zoneServer.block
+  if (!log || zoneOf(question.name.toLowerCase(), log.zones) === undefined) return answer
+  logQuery(question, { ...options, ...answer, settings: log, log: options.platform.log })
+  // So that each query is logged.
+  const { reuse: _, ...logged } = answer
+  return logged
 }
 
-type Answer = Partial<DnsMessage>
+type Answer = Pick<AnsweredMessage, 'plugin' | 'reuse'> & { readonly message: Partial<DnsMessage> }
+
+interface KnownServer extends AnswerOptions {
+  readonly server: NameServer
+  readonly zoneServer: ZoneServer
+}
 
 function refusalOf({ opcode, questions, edns }: DnsMessage): number | undefined {
   const [question] = questions
@@ -66,51 +92,61 @@ function refusalOf({ opcode, questions, edns }: DnsMessage): number | undefined 
   return isTransfer || question.class !== internetClass ? responseCodes.refused : undefined
 }
 
-async function answerQuestion(
-  query: DnsMessage,
-  question: Question,
-  options: AnswerOptions,
-): Promise<Answer> {
-  const { state, random } = options
-  const aliases: ResourceRecord[] = []
-  let asked = question
-  for (let count = 0; count < aliasesMax; count++) {
-    const resolution = resolveName(asked, state)
-    if (resolution.is === 'foreign') return forward(query, { asked, aliases }, options)
-    if (resolution.is !== 'alias') return ownAnswer(resolution, aliases, { state, random })
-    aliases.push(resolution.answer)
-    asked = { ...question, name: resolution.target }
-  }
-  return { responseCode: responseCodes.servFail, answers: aliases }
+/** The names in answers are those of the question, as the client has written them. */
+async function answerRewritten(query: DnsMessage, question: Question, options: KnownServer): Promise<Answer> {
+  const name = rewriteName(question.name, options.zoneServer.block.rewrites)
+  const answer = await answerQuestion(query, { ...question, name }, options)
+  const asked = name.toLowerCase()
+  const answers = answer.message.answers?.map(record => {
+    const isOther = record.name === question.name || record.name.toLowerCase() !== asked
+    return isOther ? record : { ...record, name: question.name }
+  })
+  return { ...answer, message: { ...answer.message, ...(answers && { answers }) } }
 }
 
-function ownAnswer(
-  resolution: Exclude<Resolution, { readonly is: 'alias' | 'foreign' }>,
-  aliases: readonly ResourceRecord[],
-  { state, random }: Pick<AnswerOptions, 'state' | 'random'>,
-): Answer {
-  if (resolution.is === 'missing') {
-    const authorities = [startOfAuthority(state)]
-    return { isAuthoritative: true, responseCode: responseCodes.nxDomain, answers: aliases, authorities }
+async function answerQuestion(query: DnsMessage, question: Question, options: KnownServer): Promise<Answer> {
+  const { server, platform } = options
+  const aliases: ResourceRecord[] = []
+  let asked = question
+  let zoneServer: ZoneServer | undefined = options.zoneServer
+  for (let count = 0; count < aliasesMax && zoneServer !== undefined; count++) {
+    const outcome = resolveQuestion(asked, zoneServer)
+    if (outcome.is === 'failure') break
+    if (outcome.is === 'forward') {
+      const forwarded = { asked, aliases, forwarder: zoneServer.forwarderOf(outcome.settings) }
+      return forward(query, forwarded, options)
+    }
+    if (outcome.is === 'answer') {
+      const { plugin, is: _, answers, ...rest } = outcome
+      const all = [...aliases, ...rotated(answers, platform.random)]
+      return { message: { isAuthoritative: true, ...rest, answers: all }, plugin, reuse: {} }
+    }
+    aliases.push(outcome.answer)
+    asked = { ...question, name: outcome.target }
+    zoneServer = server.zoneServerOf(asked.name)
   }
-  const { answers, additionals = [] } = resolution
-  return {
-    isAuthoritative: true,
-    answers: [...aliases, ...rotated(answers, random)],
-    authorities: answers.length === 0 ? [startOfAuthority(state)] : [],
-    additionals,
-  }
+  return { message: { responseCode: responseCodes.servFail, answers: aliases }, plugin: '' }
+}
+
+interface Forwarded {
+  readonly asked: Question
+  readonly aliases: readonly ResourceRecord[]
+  readonly forwarder: ReturnType<ZoneServer['forwarderOf']>
 }
 
 async function forward(
   { edns, checkingDisabled }: DnsMessage,
-  { asked, aliases }: { readonly asked: Question; readonly aliases: readonly ResourceRecord[] },
-  { forwarder, transport, signal }: AnswerOptions,
+  { asked, aliases, forwarder }: Forwarded,
+  { transport, client, signal }: AnswerOptions,
 ): Promise<Answer> {
   const dnssecOk = edns?.dnssecOk ?? false
-  const answer = await forwarder.forward({ question: asked, transport, dnssecOk, checkingDisabled }, signal)
-  if (answer === undefined) return { responseCode: responseCodes.servFail, answers: aliases }
-  return {
+  const query = { question: asked, transport, dnssecOk, checkingDisabled, client }
+  const forwarded = await forwarder.forward(query, signal)
+  const plugin = 'forward'
+  if (forwarded === undefined)
+    return { message: { responseCode: responseCodes.servFail, answers: aliases }, plugin }
+  const { answer, freshUntilMs } = forwarded
+  const message = {
     responseCode: answer.responseCode,
     isTruncated: answer.isTruncated,
     authenticData: answer.authenticData,
@@ -118,10 +154,14 @@ async function forward(
     authorities: answer.authorities,
     additionals: answer.additionals,
   }
+  return { message, plugin, ...(freshUntilMs !== undefined && { reuse: { freshUntilMs } }) }
 }
 
 /** Most clients use the first address: a random order spreads the load. */
-function rotated(records: readonly ResourceRecord[], random: Random): readonly ResourceRecord[] {
+function rotated(
+  records: readonly ResourceRecord[],
+  random: AnswerOptions['platform']['random'],
+): readonly ResourceRecord[] {
   if (records.length < 2) return records
   const start = random.integer('dns order', records.length)
   return [...records.slice(start), ...records.slice(0, start)]

@@ -15,13 +15,15 @@ const pendingMax = 16
 /** Maximum size of the unread responses of one connection. */
 const unreadBytesMax = 512 * 1024
 
+type AnswerMessage = (message: Uint8Array, client: string) => Promise<Uint8Array | undefined>
+
 /** Serves DNS over TCP. Responses of one connection may be sent out of order. */
 export class TcpServer {
   readonly #clock: Clock
-  readonly #answer: (message: Uint8Array) => Promise<Uint8Array | undefined>
+  readonly #answer: AnswerMessage
   readonly #connections = new ConnectionPool<Duplex>(connectionsMax)
 
-  constructor(clock: Clock, answer: (message: Uint8Array) => Promise<Uint8Array | undefined>) {
+  constructor(clock: Clock, answer: AnswerMessage) {
     this.#clock = clock
     this.#answer = answer
   }
@@ -40,7 +42,7 @@ export class TcpServer {
       timer = this.#clock.setTimer(idleMs, () => void connection.destroy())
     }
     const serve = async (message: Uint8Array): Promise<void> => {
-      const answer = await this.#answer(message)
+      const answer = await this.#answer(message, address)
       pending--
       if (connection.destroyed) return
       if (answer !== undefined) connection.write(framed(answer))
