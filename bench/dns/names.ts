@@ -1,0 +1,45 @@
+/** The names that are asked for, and the objects and files with them. */
+import type { Service } from '#/api/generated/core/v1.ts'
+
+export const serviceCount = 1_000
+
+export const workloads = ['A', 'SRV', 'forwarded'] as const
+
+export type Workload = (typeof workloads)[number]
+
+export function questionOf(
+  workload: Workload,
+  index: number,
+): { readonly name: string; readonly type: number } {
+  const service = `${serviceName(index)}.default.svc.cluster.local`
+  if (workload === 'A') return { name: service, type: 1 }
+  if (workload === 'SRV') return { name: `_http._tcp.${service}`, type: 33 }
+  return { name: `www-${index}.example.test`, type: 1 }
+}
+
+export function benchService(index: number): Service {
+  return {
+    metadata: { namespace: 'default', name: serviceName(index) },
+    spec: {
+      clusterIP: addressOf(index),
+      clusterIPs: [addressOf(index)],
+      ports: [{ name: 'http', port: 80 }],
+    },
+  }
+}
+
+/** Options of dnsmasq for the same records. */
+export function dnsmasqLines(): readonly string[] {
+  return Array.from({ length: serviceCount }, (_, index) => {
+    const { name } = questionOf('A', index)
+    return [`host-record=${name},${addressOf(index)}`, `srv-host=_http._tcp.${name},${name},80,0,100`]
+  }).flat()
+}
+
+function serviceName(index: number): string {
+  return `service-${index}`
+}
+
+function addressOf(index: number): string {
+  return `10.96.${1 + (index >> 8)}.${index & 255}`
+}
