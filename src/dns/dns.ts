@@ -101,7 +101,7 @@ export class ClusterDns {
 
   /** True when all informers have synced and the configuration is known. */
   get hasSynced(): boolean {
-    return this.#server !== undefined && this.#cluster.hasSynced(false)
+    return this.#server !== undefined && this.#cluster.hasSynced
   }
 
   async waitForSync(signal: AbortSignal): Promise<void> {

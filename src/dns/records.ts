@@ -27,8 +27,8 @@ export interface DnsState {
   /** Services with this cluster IP; `slicesAt` returns slices with an endpoint at this address. */
   servicesAt(address: string): readonly Service[]
   slicesAt(address: string): readonly EndpointSlice[]
-  /** True if a pod of the namespace has this address. */
-  hasPodAt(namespace: string, address: string): boolean
+  /** True if a pod of the namespace has this address; undefined while pods are not known. */
+  hasPodAt(namespace: string, address: string): boolean | undefined
 }
 
 export type Resolution =
@@ -41,6 +41,7 @@ export type Resolution =
   /** A CNAME, to be followed unless the CNAME record itself was queried. */
   | { readonly is: 'alias'; readonly answer: ResourceRecord; readonly target: string }
   | { readonly is: 'missing' }
+  | { readonly is: 'unknown' }
   /** Not a name of the cluster. */
   | { readonly is: 'foreign' }
 
@@ -98,6 +99,7 @@ function resolvePod({ name, type }: Question, labels: readonly string[], state: 
   const ip = parseIp(dashed.replaceAll('-', '.')) ?? parseIp(dashed.replaceAll('-', ':'))
   if (ip === undefined) return { is: 'missing' }
   const address = formatIp(ip)
-  if (state.pods === 'verified' && !state.hasPodAt(namespace, address)) return { is: 'missing' }
+  const isPod = state.pods !== 'verified' || state.hasPodAt(namespace, address)
+  if (!isPod) return { is: isPod === undefined ? 'unknown' : 'missing' }
   return found([addressRecord(name, address, state.ttlSeconds)].filter(record => isAsked(type, record)))
 }

@@ -13,8 +13,10 @@ type State = Pick<DnsState, 'hasNamespace' | 'service' | 'slicesOf' | 'servicesA
 
 /** The objects of the cluster that names are made of, as last seen; all lookups use indexes. */
 export interface ClusterState extends State {
-  /** True when the objects are known; `withPods` includes pods, which are watched from the first call on. */
-  hasSynced(withPods: boolean): boolean
+  /** True when all objects but pods are known. */
+  readonly hasSynced: boolean
+  /** Pods are watched only for verified names of pods. */
+  watchPods(): void
 }
 
 export function clusterStateOf(informers: Informers, onChange: () => void): ClusterState {
@@ -26,29 +28,28 @@ export function clusterStateOf(informers: Informers, onChange: () => void): Clus
   const byClusterIp = allServices.index('cluster-ip', clusterIps)
   const base = [allServices, allNamespaces, slices]
   for (const informer of base) informer.addEventHandler(onChange)
-  let known: Informer<Pod> | undefined
-  const allPods = (): Informer<Pod> => {
-    if (known !== undefined) return known
-    known = informers.of(pods)
-    known.addEventHandler(onChange)
-    return known
-  }
+  let allPods: Informer<Pod> | undefined
   let isSynced = false
   return {
-    hasSynced: withPods => {
+    get hasSynced() {
       isSynced ||= base.every(informer => informer.hasSynced)
-      return isSynced && (!withPods || allPods().hasSynced)
+      return isSynced
+    },
+    watchPods: () => {
+      if (allPods !== undefined) return
+      allPods = informers.of(pods)
+      allPods.addEventHandler(onChange)
     },
     hasNamespace: name => allNamespaces.get(name) !== undefined,
     service: (namespace, name) => allServices.get(`${namespace}/${name}`),
     slicesOf: (namespace, name) => byService.get(`${namespace}/${name}`),
     servicesAt: address => byClusterIp.get(address),
     slicesAt: address => byAddress.get(address),
-    hasPodAt: (namespace, address) =>
-      allPods()
-        .index('address', podAddresses)
-        .get(address)
-        .some(({ metadata }) => metadata.namespace === namespace),
+    hasPodAt: (namespace, address) => {
+      if (!allPods?.hasSynced) return undefined
+      const there = allPods.index('address', podAddresses).get(address)
+      return there.some(({ metadata }) => metadata.namespace === namespace)
+    },
   }
 }
 

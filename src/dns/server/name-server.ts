@@ -53,6 +53,7 @@ export class ZoneServer implements BlockState {
     const { cluster, nameServers } = options
     this.block = block
     this.#cluster = cluster
+    if (kubernetes?.pods === 'verified') cluster.watchPods()
     this.states = new Map(
       kubernetes?.domains.map(domain => [domain, { ...cluster, ...kubernetes, domain, nameServers }]),
     )
@@ -65,7 +66,7 @@ export class ZoneServer implements BlockState {
   }
 
   get isKnown(): boolean {
-    return this.#cluster.hasSynced(this.block.kubernetes?.pods === 'verified')
+    return this.#cluster.hasSynced
   }
 
   forwarderOf(settings: ForwardSettings): Forwarder {

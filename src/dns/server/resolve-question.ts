@@ -96,6 +96,7 @@ function resolveClusterName(question: Question, name: string, server: BlockState
   const state = server.states.get(zone) ?? server.states.get(domains[0]!)!
   const resolution = resolveName(question, state)
   const soa = soaRecord(zone, state.domain, ttlSeconds)
+  if (resolution.is === 'unknown') return failure
   if (resolution.is === 'alias') return resolution
   if (resolution.is === 'found') {
     const { answers, additionals = [] } = resolution
