@@ -5,6 +5,7 @@ import {
   emptyResponse,
   formErrResponse,
   isDnsName,
+  isPlausibleQuery,
   parseDnsMessage,
   plainUdpBytesMax,
   recordTypes,
@@ -204,6 +205,36 @@ test('a malformed query gets FORMERR with its id, a malformed response nothing',
   )
   assert.equal(formErrResponse(malformed.with(2, 0x81)), undefined)
   assert.equal(formErrResponse(malformed.slice(0, 11)), undefined)
+})
+
+test('queries that take long to parse are recognized by their header', () => {
+  const header = (counts: readonly number[]): Uint8Array =>
+    Uint8Array.from([0, 7, 1, 0, ...counts.flatMap(count => [count >> 8, count & 255])])
+  const cases: readonly (readonly [counts: readonly number[], isPlausible: boolean])[] = [
+    [[1, 0, 0, 0], true],
+    [[1, 0, 0, 3], true],
+    [[0, 0, 0, 0], false],
+    [[2, 0, 0, 0], false],
+    [[1, 1, 0, 0], false],
+    [[1, 0, 1, 0], false],
+    [[1, 0, 0, 4], false],
+  ]
+  for (const [counts, isPlausible] of cases) assert.equal(isPlausibleQuery(header(counts)), isPlausible)
+  assert.equal(isPlausibleQuery(header([1, 0, 0])), false)
+  assert.equal(isPlausibleQuery(Buffer.concat([header([1, 0, 0, 0]), Buffer.alloc(5_000)])), false)
+  const update = header([1, 0, 1, 0]).with(2, 5 << 3)
+  assert.equal(parseDnsMessage(formErrResponse(update)!)?.responseCode, 4)
+})
+
+test('a message whose names all refer to one long name is not parsed to the end', () => {
+  const long = Buffer.concat([...Array.from({ length: 126 }, () => Buffer.from([1, 97])), Buffer.from([0])])
+  const others = Array.from({ length: 9_000 }, () => Buffer.from([0xc0, 12, 0, 1, 0, 1]))
+  const header = Buffer.alloc(12)
+  header.writeUInt16BE(others.length + 1, 4)
+  const first = Buffer.concat([long, Buffer.from([0, 1, 0, 1])])
+  assert.equal(parseDnsMessage(Buffer.concat([header, first, ...others])), undefined)
+  header.writeUInt16BE(401, 4)
+  assert.equal(parseDnsMessage(Buffer.concat([header, first, ...others]))?.questions.length, 401)
 })
 
 test('names are compressed, except in record types of later RFCs', () => {

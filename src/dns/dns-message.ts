@@ -80,6 +80,23 @@ export const internetClass = 1
 export const tcpBytesMax = 65_535
 export const plainUdpBytesMax = 512
 
+/** Maximum size of a query. Longer ones have no purpose but to take time. */
+const queryBytesMax = 4_096
+
+/** Maximum number of additional records of a query: those for EDNS and signatures. */
+const queryAdditionalsMax = 3
+
+/**
+ * False if the bytes are no query that is answered with records, judged by their header: names of many questions could
+ * refer to one long name, so that a message with them takes long to parse.
+ */
+export function isPlausibleQuery(bytes: Uint8Array): boolean {
+  const header = readHeader(new MessageReader(bytes))
+  if (header === undefined || bytes.length > queryBytesMax) return false
+  const [questions = 0, answers = 0, authorities = 0, additionals = 0] = header.counts
+  return questions === 1 && answers + authorities === 0 && additionals <= queryAdditionalsMax
+}
+
 /** Undefined when the bytes are not a DNS message. */
 export function parseDnsMessage(bytes: Uint8Array): DnsMessage | undefined {
   const reader = new MessageReader(bytes)
@@ -148,7 +165,10 @@ export function isDnsName(name: string): boolean {
   )
 }
 
-/** A FORMERR response for bytes that are not a message; undefined when they must not be answered. */
+/**
+ * A FORMERR response for bytes that are not a message, or NOTIMP if they are no query; undefined when they must not be
+ * answered.
+ */
 export function formErrResponse(bytes: Uint8Array): Uint8Array | undefined {
   const header = readHeader(new MessageReader(bytes))
   if (header === undefined) return undefined
@@ -160,7 +180,7 @@ export function formErrResponse(bytes: Uint8Array): Uint8Array | undefined {
       id: header.id,
       opcode,
       recursionDesired,
-      responseCode: responseCodes.formErr,
+      responseCode: opcode === 0 ? responseCodes.formErr : responseCodes.notImplemented,
     },
     plainUdpBytesMax,
   )

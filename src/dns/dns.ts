@@ -15,6 +15,7 @@ import { defaultDnsConfiguration, type DnsConfiguration } from './dns-configurat
 import {
   emptyResponse,
   formErrResponse,
+  isPlausibleQuery,
   parseDnsMessage,
   plainUdpBytesMax,
   responseCodes,
@@ -224,7 +225,7 @@ export class ClusterDns {
     const { platform } = this.#options
     const { clock } = platform
     const beganMs = clock.monotonicMs()
-    const query = parseDnsMessage(bytes)
+    const query = isPlausibleQuery(bytes) ? parseDnsMessage(bytes) : undefined
     if (query === undefined) return formErrResponse(bytes)
     const bytesMax = transport === 'tcp' ? tcpBytesMax : udpLimitOf(query)
     const { generation } = this.#encoded

@@ -174,7 +174,7 @@ export function denial(ttlSeconds: number): Partial<DnsMessage> {
 }
 
 /** `NXDOMAIN 5` with the TTL of the SOA record, `SERVFAIL`, or `192.0.2.1 30, 192.0.2.2 30`. */
-export function describeAnswer(message: DnsMessage | undefined): string {
+function describeAnswer(message: DnsMessage | undefined): string {
   if (message === undefined) return 'none'
   const { responseCode, answers, authorities } = message
   const [soa] = authorities

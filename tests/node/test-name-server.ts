@@ -25,7 +25,11 @@ export type Say = (
   transport: 'udp' | 'tcp',
 ) => Partial<DnsMessage> | undefined | Promise<undefined>
 
-export async function startTestNameServer(t: Pick<TestContext, 'after'>, say: Say): Promise<TestNameServer> {
+export async function startTestNameServer(
+  t: Pick<TestContext, 'after'>,
+  say: Say,
+  host = '127.0.0.1',
+): Promise<TestNameServer> {
   const asked: string[] = []
   const answer = async (bytes: Uint8Array, transport: 'udp' | 'tcp'): Promise<Uint8Array | undefined> => {
     const query = parseDnsMessage(bytes)
@@ -48,19 +52,19 @@ export async function startTestNameServer(t: Pick<TestContext, 'after'>, say: Sa
       })
     })
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const socket = createSocket('udp4')
   socket.on('message', (bytes, from) => {
     void answer(bytes, 'udp').then(message => message && socket.send(message, from.port, from.address))
   })
-  socket.bind(port, '127.0.0.1')
+  socket.bind(port, host)
   await once(socket, 'listening')
   t.after(() => {
     socket.close()
     server.close()
     for (const connection of connections) connection.destroy()
   })
-  return { host: '127.0.0.1', port, asked }
+  return { host, port, asked }
 }

@@ -94,13 +94,13 @@ function readForward(directive: Directive, draft: BlockDraft): void {
   const to = servers.map(text => {
     return text === '/etc/resolv.conf' ? machineServers : readServer(directive, text)
   })
-  let except: readonly string[] = []
+  const except: string[] = []
   let transport: ForwardSettings['transport'] = 'client'
   let policy: ForwardPolicy = 'last'
   let concurrentMax: number | undefined
   for (const option of directive.block) {
     const { name } = option
-    if (name === 'except') except = [...except, ...readZones(option, option.words, [])]
+    if (name === 'except') except.push(...readZones(option, option.words, []))
     else if (name === 'force_tcp') transport = 'tcp'
     else if (name === 'prefer_udp') transport = transport === 'tcp' ? 'tcp' : 'udp'
     else if (name === 'policy') policy = readPolicy(option)

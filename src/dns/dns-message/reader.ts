@@ -3,10 +3,14 @@ import type { RecordField } from './record-layouts.ts'
 
 const nameBytesMax = 255
 
+/** Maximum number of labels in a message: names may refer to the same long name many times. */
+const labelsMax = 65_535
+
 /** Reads a message sequentially. Reading past the end returns undefined, and so do all later reads. */
 export class MessageReader {
   readonly #bytes: Uint8Array
   #offset = 0
+  #labels = 0
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes
@@ -43,7 +47,8 @@ export class MessageReader {
         continue
       }
       length += head + 1
-      if (head >= 0x40 || length > nameBytesMax || position + head >= this.#bytes.length) return this.#fail()
+      if (head >= 0x40 || length > nameBytesMax || ++this.#labels > labelsMax) return this.#fail()
+      if (position + head >= this.#bytes.length) return this.#fail()
       if (head === 0) break
       labels.push(formatLabel(this.#bytes.subarray(position + 1, position + 1 + head)))
       position += head + 1

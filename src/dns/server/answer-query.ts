@@ -1,5 +1,5 @@
-import type { Platform } from '#/platform/platform.ts'
-import { zoneOf } from '../dns-configuration.ts'
+import type { Log, Platform } from '#/platform/platform.ts'
+import { zoneOf, type LogClass, type LogSettings } from '../dns-configuration.ts'
 import {
   emptyResponse,
   internetClass,
@@ -9,10 +9,10 @@ import {
   type Question,
   type ResourceRecord,
 } from '../dns-message.ts'
+import { responseCodeLabel, typeLabel } from '../dns-metrics.ts'
 import type { NameServer, ZoneServer } from './name-server.ts'
 import type { Transport } from './exchange.ts'
 import { udpBytesMax } from './forwarder.ts'
-import { logQuery } from './log-query.ts'
 import { resolveQuestion, rewriteName, type AnsweringPlugin } from './resolve-question.ts'
 
 export interface AnswerOptions {
@@ -165,4 +165,28 @@ function rotated(
   if (records.length < 2) return records
   const start = random.integer('dns order', records.length)
   return [...records.slice(start), ...records.slice(0, start)]
+}
+
+interface LoggedQuery {
+  readonly settings: LogSettings
+  readonly log: Log
+  readonly message: DnsMessage
+  readonly transport: string
+  readonly client: string
+}
+
+/** The plugin `log`. */
+function logQuery(
+  { name, type }: Question,
+  { settings, log, message, transport, client }: LoggedQuery,
+): void {
+  if (!settings.classes.some(each => each === 'all' || each === classOf(message))) return
+  const rcode = responseCodeLabel(message.responseCode)
+  log.info('DNS query', { client, transport, type: typeLabel(type), name, rcode })
+}
+
+function classOf({ responseCode, answers }: DnsMessage): LogClass {
+  if (responseCode === responseCodes.nxDomain) return 'denial'
+  if (responseCode !== responseCodes.noError) return 'error'
+  return answers.length > 0 ? 'success' : 'denial'
 }
