@@ -74,7 +74,8 @@ export class DnsEndpoint {
     try {
       await removeDnsEndpoint(this.#options.client, this.#name, { timeoutMs: withdrawalMs })
     } catch (error) {
-      log.warn('Failed to remove the endpoint of the cluster DNS', { error })
+      // As when the whole cluster stops. The endpoint is removed when its lease has expired.
+      log.info('Failed to remove the endpoint of the cluster DNS', { error })
     }
   }
 
