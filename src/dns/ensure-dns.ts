@@ -57,6 +57,14 @@ export async function ensureDnsRbac(client: Client): Promise<void> {
   await client.apply(roleBindings, bindingOf(configurationAt), { fieldManager, force: true })
 }
 
+/** Grants the DNS servers the rights of this version, unless the endpoints of the service are pods. */
+export async function upgradeDnsRights(client: Client): Promise<void> {
+  const service = await client.find(services, dnsService)
+  if (service === undefined || Object.keys(service.spec?.selector ?? {}).length > 0) return
+  await ensureDnsRbac(client)
+  await ensureDnsEndpointRole(client)
+}
+
 const fieldManager = 'k8ts-dns'
 
 export const dnsService = { namespace: 'kube-system', name: 'kube-dns' }

@@ -5,6 +5,7 @@ import { nodes } from '#/api/generated/core/v1-resources.ts'
 import { UsageError } from '#/base/flags.ts'
 import type { Client } from '#/client/client.ts'
 import { embeddedStorePlace, snapshotsFolder } from '#/cluster/open-store.ts'
+import { upgradeDnsRights } from '#/dns/ensure-dns.ts'
 import { fetchClusterConfiguration } from '#/kubeadm/stored-configuration.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
 import { updateKubernetesVersion } from '#/kubeadm/upload-config.ts'
@@ -144,6 +145,7 @@ async function finish({ platform, terminal, flags, isHost }: UpgradeRun): Promis
   await using cluster = await connectCluster(platform, flags)
   const { client } = cluster
   const onProgress = (line: string): void => terminal.write(`[upgrade/post-upgrade] ${line}\n`)
+  if (isHost) await upgradeDnsRights(client)
   await migrateStoredVersions({ platform, client, onProgress })
   // Components of this version may need rights that those of the previous one did not.
   if (isHost) await ensureRoleBindings(client, platform.log)
