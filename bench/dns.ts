@@ -1,7 +1,8 @@
 /**
- * Benchmarks the cluster DNS: answers per second over UDP for names of services (A and SRV) and for forwarded names in
- * the cache, in turn with dnsmasq (`apt-get install dnsmasq-base`) with the same records. Each server has one core, the
- * load another one. The answers per second of CPU time compare the servers also when the load is the limit.
+ * Benchmarks the cluster DNS: answers per second over UDP for names of services (A and SRV), for forwarded names in the
+ * cache, and for names that do not exist and are asked for only once, in turn with dnsmasq (`apt-get install
+ * dnsmasq-base`) with the same records. Each server has one core, the load another one. The answers per second of CPU
+ * time compare the servers also when the load is the limit.
  */
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { createSocket } from 'node:dgram'

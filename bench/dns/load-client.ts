@@ -5,7 +5,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { emptyResponse, plainUdpBytesMax, serializeDnsMessage } from '#/dns/dns-message.ts'
-import { questionOf, serviceCount, workloads } from './names.ts'
+import { missingLabel, questionOf, serviceCount, workloads } from './names.ts'
 
 export interface LoadResult {
   readonly answers: number
@@ -19,6 +19,10 @@ export interface LoadResult {
 const socketCount = 8
 const inFlight = 24
 const lossMs = 1_000
+const nameError = 3
+
+/** Of the first label of the name. */
+const labelOffset = 13
 
 const [port, workload, duration] = [Number(process.argv[2]), process.argv[3], Number(process.argv[4])]
 const asked = workloads.find(each => each === workload)!
@@ -48,6 +52,7 @@ async function ask(): Promise<void> {
   const send = (slot: number): void => {
     const query = queries[next++ % queries.length]!
     query[1] = slot
+    if (asked === 'missing') count(query)
     sentMs[slot] = performance.now()
     pending++
     socket.send(query)
@@ -62,7 +67,8 @@ async function ask(): Promise<void> {
     const slot = message[1]!
     if (slot >= inFlight || sentMs[slot] === 0) return
     answers++
-    if ((message[3]! & 15) !== 0 || message[7] === 0) wrong++
+    const code = message[3]! & 15
+    if (asked === 'missing' ? code !== nameError : code !== 0 || message[7] === 0) wrong++
     continueWith(slot)
   })
   const timer = setInterval(() => {
@@ -77,4 +83,9 @@ async function ask(): Promise<void> {
   await done.promise
   clearInterval(timer)
   socket.close()
+}
+
+function count(query: Uint8Array): void {
+  const digits = String(next).padStart(missingLabel.length, '0')
+  for (let index = 0; index < digits.length; index++) query[labelOffset + index] = digits.charCodeAt(index)
 }

@@ -3,7 +3,10 @@ import type { Service } from '#/api/generated/core/v1.ts'
 
 export const serviceCount = 1_000
 
-export const workloads = ['A', 'SRV', 'forwarded'] as const
+export const workloads = ['A', 'SRV', 'forwarded', 'missing'] as const
+
+/** Its digits are different in each query, so that no answer can be reused. */
+export const missingLabel = '000000000'
 
 export type Workload = (typeof workloads)[number]
 
@@ -14,6 +17,7 @@ export function questionOf(
   const service = `${serviceName(index)}.default.svc.cluster.local`
   if (workload === 'A') return { name: service, type: 1 }
   if (workload === 'SRV') return { name: `_http._tcp.${service}`, type: 33 }
+  if (workload === 'missing') return { name: `${missingLabel}.default.svc.cluster.local`, type: 1 }
   return { name: `www-${index}.example.test`, type: 1 }
 }
 
@@ -30,10 +34,11 @@ export function benchService(index: number): Service {
 
 /** Options of dnsmasq for the same records. */
 export function dnsmasqLines(): readonly string[] {
-  return Array.from({ length: serviceCount }, (_, index) => {
+  const records = Array.from({ length: serviceCount }, (_, index) => {
     const { name } = questionOf('A', index)
     return [`host-record=${name},${addressOf(index)}`, `srv-host=_http._tcp.${name},${name},80,0,100`]
-  }).flat()
+  })
+  return ['local=/cluster.local/', ...records.flat()]
 }
 
 function serviceName(index: number): string {

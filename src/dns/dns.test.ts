@@ -87,12 +87,17 @@ test('repeated answers have the case of the query, its id, and the addresses in 
 test('names resolve while the API server is away, and fail before they are known', async t => {
   const known = await startDnsWorld(t)
   await addService(known, 'web', { clusterIP: '10.96.0.20' })
-  known.isCut = true
+  known.cut()
+  await addService(known, 'late', { clusterIP: '10.96.0.21' })
   for (let times = 0; times < 6; times++) {
     await known.advance(10_000)
     assert.equal(await known.ask(web), '10.96.0.20 5')
     assert.equal(await known.ask(`none.${web}`), 'NXDOMAIN 5')
+    assert.equal(await known.ask('late.default.svc.cluster.local'), 'NXDOMAIN 5')
   }
+  known.heal()
+  await known.advance(60_000)
+  assert.equal(await known.ask('late.default.svc.cluster.local'), '10.96.0.21 5')
   const unknown = await startDnsWorld(t, { isCut: true })
   await unknown.addUpstream(54, query => addressAnswer(query, '192.0.2.1'))
   assert.equal(await unknown.ask('example.com'), 'SERVFAIL', 'the configuration is not known yet')
@@ -101,7 +106,7 @@ test('names resolve while the API server is away, and fail before they are known
   await unknown.advance(5_000)
   assert.equal(await unknown.ask('example.com'), '192.0.2.1 60', 'it is not waited for any longer')
   assert.equal(await unknown.ask(web), 'SERVFAIL')
-  unknown.isCut = false
+  unknown.heal()
   await unknown.advance(60_000)
   assert.equal(await unknown.ask(web), 'NXDOMAIN 5')
   assert.equal(await unknown.get('/ready'), 'OK')

@@ -71,6 +71,7 @@ export class ClusterDns {
   readonly #listening = Promise.withResolvers<readonly Server[]>()
   /** Undefined until the configuration is known. */
   #server: NameServer | undefined
+  #version = 0
 
   constructor(options: ClusterDnsOptions) {
     const { platform, client, listen, upstream } = options
@@ -138,7 +139,7 @@ export class ClusterDns {
     metrics.showConfiguration(configuration)
     const machineServers = this.#machineServers
     const shared = { platform, nameServers, cluster, cache, waiting, metrics, machineServers }
-    this.#server = new NameServer({ ...shared, configuration })
+    this.#server = new NameServer({ ...shared, configuration, version: ++this.#version })
     platform.log.info('Applied the configuration of the cluster DNS', { zones: configuration.servers.length })
   }
 

@@ -2,7 +2,10 @@
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { configMaps } from '#/api/generated/core/v1-resources.ts'
-import type { Client } from '#/client/client.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { abortableEach } from '#/base/abort.ts'
+import type { Client, WatchOptions } from '#/client/client.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import { dnsServer, userOf } from '#/kubeadm/identities.ts'
 import { formatIp } from '#/api/net/ip.ts'
@@ -35,8 +38,9 @@ export interface DnsWorld extends TestControlPlane {
   /** Starts a name server on UDP and TCP; returns the questions that it gets, as `udp name`. */
   readonly addUpstream: (port: number, say: Say) => Promise<string[]>
   readonly setCorefile: (text: string) => Promise<void>
-  /** While true, the DNS server has no connection to the API server. */
-  isCut: boolean
+  /** Cuts the connection of the DNS server to the API server, until `heal`. */
+  readonly cut: () => void
+  readonly heal: () => void
 }
 
 /** The response of an upstream server; undefined for none. */
@@ -60,10 +64,11 @@ export async function startDnsWorld(t: TestContext, options: DnsWorldOptions = {
   }
   if (options.corefile !== undefined) await setCorefile(options.corefile)
   const { username, groups } = userOf(dnsServer)
-  const world = { isCut: options.isCut ?? false }
+  const connection = new Connection()
+  if (options.isCut) connection.cut()
   const dns = new ClusterDns({
     platform,
-    client: cuttable(plane.clientAs(username, groups), () => world.isCut),
+    client: connection.wrap(plane.clientAs(username, groups)),
     domain: 'cluster.local',
     listen: [{ host, port: 53 }],
     nameServers: ['10.96.0.10'],
@@ -80,7 +85,8 @@ export async function startDnsWorld(t: TestContext, options: DnsWorldOptions = {
   await run(dns.boundAddresses)
   await plane.settle()
   const query: DnsWorld['query'] = (name, more) => askUdp(plane, name, more)
-  return Object.assign(world, plane, {
+  return {
+    ...plane,
     dns,
     address,
     query,
@@ -91,7 +97,9 @@ export async function startDnsWorld(t: TestContext, options: DnsWorldOptions = {
     get: (path: string) => getHttp(plane, path),
     addUpstream: (port: number, say: Say) => addUpstream(plane, port, say),
     setCorefile,
-  })
+    cut: () => connection.cut(),
+    heal: () => connection.heal(),
+  }
 }
 
 const noAnswerMs = 10_000
@@ -153,14 +161,30 @@ async function getHttp({ run, platform }: TestControlPlane, path: string): Promi
   return answer.slice(answer.indexOf('\r\n\r\n') + 4)
 }
 
-/** Requests fail while the connection is cut; running watches stay open without events, as behind a dead router. */
-function cuttable(client: Client, isCut: () => boolean): Client {
-  return new Proxy(client, {
-    get: (target, name: keyof Client) => {
-      if (isCut()) throw new Error('the API server is unreachable')
-      return target[name].bind(target)
-    },
-  })
+/** The connection to the API server. */
+class Connection {
+  #broken = new AbortController()
+
+  cut(): void {
+    this.#broken.abort(new Error('the API server is unreachable'))
+  }
+
+  heal(): void {
+    this.#broken = new AbortController()
+  }
+
+  /** Requests fail while it is cut, and watches that run end. */
+  wrap(client: Client): Client {
+    return new Proxy(client, {
+      get: (target, name: keyof Client) => {
+        const { signal } = this.#broken
+        signal.throwIfAborted()
+        if (name !== 'watchBatches') return target[name].bind(target)
+        return <T extends KubernetesObject>(resource: Resource<T>, options?: WatchOptions) =>
+          abortableEach(target.watchBatches(resource, options), signal)
+      },
+    })
+  }
 }
 
 /** An upstream's response to an A query. */

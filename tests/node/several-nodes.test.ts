@@ -12,6 +12,7 @@ import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { daemonSets } from '#/api/generated/apps/v1-resources.ts'
 import { nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
+import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { loadImages, program } from './container-cluster.ts'
 import { isReady, LastingCluster } from './lasting-cluster.ts'
 import { containersMissing } from './test-containerd.ts'
@@ -89,6 +90,8 @@ test('a cluster with two nodes on one machine', { skip: containersMissing }, asy
     await k8ts(cluster, ['node', 'remove', 'extra'])
     assert.deepEqual(await nodeNames(cluster), [first, second])
     assert.deepEqual(await namespacesOf(cluster), before)
+    const slices = (await cluster.client.list(endpointSlices, { namespace: 'kube-system' })).items
+    assert.ok(slices.every(({ metadata }) => metadata.name !== 'kube-dns-extra'))
   })
 
   await t.test('k8ts down removes all nodes from the machine', async () => {

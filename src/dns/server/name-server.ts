@@ -17,6 +17,8 @@ import type { WaitingQueries } from './waiting-queries.ts'
 export interface NameServerOptions {
   readonly platform: Platform
   readonly configuration: DnsConfiguration
+  /** Number of the configuration: answers that are still asked for by an earlier one are not used. */
+  readonly version: number
   readonly cluster: ClusterState
   /** Cluster IPs of the DNS service. */
   readonly nameServers: readonly string[]
@@ -50,7 +52,7 @@ export class ZoneServer implements BlockState {
 
   constructor(block: ServerBlock, options: NameServerOptions) {
     const { kubernetes, forwards, cache: cacheSettings } = block
-    const { cluster, nameServers } = options
+    const { cluster, nameServers, version } = options
     this.block = block
     this.#cluster = cluster
     if (kubernetes?.pods === 'verified') cluster.watchPods()
@@ -59,7 +61,7 @@ export class ZoneServer implements BlockState {
     )
     this.#forwarders = new Map(
       forwards.map((settings, index) => {
-        const cachePrefix = `${block.zone} ${index}`
+        const cachePrefix = `${version} ${block.zone} ${index}`
         return [settings, new Forwarder({ ...options, settings, cacheSettings, cachePrefix })]
       }),
     )
