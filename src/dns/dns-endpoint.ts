@@ -8,11 +8,16 @@ import type { Lease } from '#/api/generated/coordination/v1.ts'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import type { Service } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
+import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import type { Stored } from '#/api/metadata.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { formatMicroTime } from '#/api/text/time.ts'
+import { offAbort, onAbort } from '#/base/abort.ts'
 import type { Client } from '#/client/client.ts'
+import type { Informer } from '#/client/informer.ts'
+import { Informers } from '#/client/informers.ts'
+import type { Selection } from '#/client/reflector.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { applyDnsSlice, dnsService, dnsSliceOf } from './ensure-dns.ts'
 import {
@@ -31,6 +36,7 @@ export interface DnsEndpointOptions {
   readonly port: number
 }
 
+/** Between renewals of the lease. */
 const renewalMs = 4_000
 
 /** Deadline of the removal when the server stops. */
@@ -42,6 +48,15 @@ export class DnsEndpoint {
   readonly #options: DnsEndpointOptions
   readonly #name: string
   readonly #expired: ExpiredDnsEndpoints
+  readonly #informers: Informers
+  readonly #services: Informer<Service>
+  readonly #slices: Informer<EndpointSlice>
+  /** The lease as last written by this server; undefined if it may have changed since. */
+  #lease: Stored<Lease> | undefined
+  #renewAtMs = -Infinity
+  /** True if the service or the slice has changed since the last sync. */
+  #hasChanged = false
+  #endPause = (): void => undefined
   #wasPublished = false
   #hasWarned = false
 
@@ -49,6 +64,16 @@ export class DnsEndpoint {
     this.#options = options
     this.#name = `${dnsService.name}-${options.nodeName}`
     this.#expired = new ExpiredDnsEndpoints({ ...options, own: this.#name })
+    this.#informers = new Informers(options)
+    const selectionOf = (name: string): Selection => ({ namespace, fieldSelector: `metadata.name=${name}` })
+    this.#services = this.#informers.of(services, selectionOf(dnsService.name))
+    this.#slices = this.#informers.of(endpointSlices, selectionOf(this.#name))
+    const onChange = (): void => {
+      this.#hasChanged = true
+      this.#endPause()
+    }
+    this.#services.addEventHandler(onChange)
+    this.#slices.addEventHandler(onChange)
   }
 
   get wasPublished(): boolean {
@@ -58,18 +83,24 @@ export class DnsEndpoint {
   /** Runs until aborted; the endpoint is removed then. Failures are retried. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options.platform
+    const following = this.#informers.run(signal)
     let removing: Promise<void> | undefined
     while (!signal.aborted) {
+      let isSynced = false
       try {
         await this.#sync(signal)
+        isSynced = true
         if (this.#wasPublished) removing ??= this.#expired.run(signal)
       } catch (error) {
         if (signal.aborted) break
+        this.#lease = undefined
         log.warn('Failed to publish the endpoint of the cluster DNS, will retry', { error })
       }
-      await clock.sleep(this.#wasPublished ? renewalMs : retryMs, signal).catch(() => undefined)
+      const nowMs = clock.monotonicMs()
+      const nextMs = isSynced && !this.#wasPublished ? idleMs : this.#renewAtMs - nowMs
+      await this.#pause(Math.max(retryMs, nextMs), signal)
     }
-    await removing
+    await Promise.all([removing, following])
     if (!this.#wasPublished) return
     try {
       await removeDnsEndpoint(this.#options.client, this.#name, { timeoutMs: withdrawalMs })
@@ -80,22 +111,28 @@ export class DnsEndpoint {
   }
 
   async #sync(signal: AbortSignal): Promise<void> {
-    const service = await this.#service(signal)
+    await this.#informers.waitForSync(signal)
+    this.#hasChanged = false
+    const service = this.#service()
     if (service === undefined) return
-    await this.#renew(signal)
-    await this.#publish(service, signal)
+    const { clock } = this.#options.platform
+    if (clock.monotonicMs() >= this.#renewAtMs) {
+      await this.#renew(signal)
+      this.#renewAtMs = clock.monotonicMs() + renewalMs
+    }
+    const [slice] = this.#slices.list()
+    if (!this.#isCurrent(slice, service)) await this.#publish(service, signal)
     this.#wasPublished = true
   }
 
   /** Undefined until it exists, and if its endpoints are pods. */
-  async #service(signal: AbortSignal): Promise<Stored<Service> | undefined> {
-    const { client, platform } = this.#options
-    const fieldSelector = `metadata.name=${dnsService.name}`
-    const { items } = await client.list(services, { namespace, fieldSelector, signal })
-    const [service] = items
+  #service(): Stored<Service> | undefined {
+    const [service] = this.#services.list()
     if (Object.keys(service?.spec?.selector ?? {}).length === 0) return service
     if (!this.#hasWarned)
-      platform.log.warn('Service kube-system/kube-dns has a selector, so that its pods are used')
+      this.#options.platform.log.warn(
+        'Service kube-system/kube-dns has a selector, so that its pods are used',
+      )
     this.#hasWarned = true
     return undefined
   }
@@ -103,7 +140,7 @@ export class DnsEndpoint {
   async #renew(signal: AbortSignal): Promise<void> {
     const { client, platform, nodeName } = this.#options
     const at = { namespace, name: this.#name }
-    const known = await client.find(leases, at, { signal })
+    const known = this.#lease ?? (await client.find(leases, at, { signal }))
     const wanted: Lease = {
       ...known,
       metadata: { ...known?.metadata, ...at, labels: dnsLeaseLabels },
@@ -113,26 +150,47 @@ export class DnsEndpoint {
         renewTime: formatMicroTime(platform.clock.now()),
       },
     }
-    await (known === undefined
+    this.#lease = await (known === undefined
       ? client.create(leases, wanted, { signal })
       : client.update(leases, wanted, { signal }))
+  }
+
+  #isCurrent(known: Stored<EndpointSlice> | undefined, service: Stored<Service>): boolean {
+    const wanted = dnsSliceOf(service, { ...this.#options, name: this.#name })
+    return (
+      known !== undefined &&
+      equalJson(known.endpoints, wanted.endpoints) &&
+      known.metadata.ownerReferences?.[0]?.uid === service.metadata.uid
+    )
   }
 
   async #publish(service: Stored<Service>, signal: AbortSignal): Promise<void> {
     const { client } = this.#options
     const name = this.#name
+    // What is watched may be older than the last write.
     const known = await client.find(endpointSlices, { namespace, name }, { signal })
+    if (this.#isCurrent(known, service)) return
     const wanted = dnsSliceOf(service, { ...this.#options, name })
-    const isCurrent =
-      known !== undefined &&
-      equalJson(known.endpoints, wanted.endpoints) &&
-      known.metadata.ownerReferences?.[0]?.uid === service.metadata.uid
-    if (isCurrent) return
     // The address type of a slice cannot be changed.
     if (known !== undefined && known.addressType !== wanted.addressType)
       await client.delete(endpointSlices, { namespace, name }, { signal })
     await applyDnsSlice(client, wanted)
   }
+
+  /** Ends early when the service or the slice changes. */
+  async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#hasChanged) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#endPause = resolve
+    const timer = this.#options.platform.clock.setTimer(delayMs, resolve)
+    onAbort(signal, resolve)
+    await promise
+    offAbort(signal, resolve)
+    timer.cancel()
+  }
 }
 
 const retryMs = 1_000
+
+/** Without the service there is nothing to do until it changes. */
+const idleMs = 60_000
