@@ -5,6 +5,7 @@ import type { ServiceSpec } from '#/api/generated/core/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { parseDnsMessage, recordTypes, serializeDnsMessage, type DnsMessage } from './dns-message.ts'
 import { dnsConfigMap } from './ensure-dns.ts'
+import { addressRecord } from './records/make-records.ts'
 import { addressAnswer, denial, startDnsWorld, type DnsWorld } from './test-dns-world.ts'
 
 async function addService({ create }: DnsWorld, name: string, spec: ServiceSpec): Promise<void> {
@@ -287,6 +288,19 @@ test('upstream servers: truncated answers over TCP, none of EDNS, forced TCP, in
   await world.addUpstream(56, query => addressAnswer(query, '192.0.2.56'))
   await world.setCorefile(`. {\nforward . ${address}:57 ${address}:56 {\npolicy sequential\n}\n}`)
   assert.equal(await ask('www.test'), '192.0.2.56 60', 'nothing listens at port 57')
+})
+
+test('an answer that an upstream server of an earlier Corefile still sends is not cached', async t => {
+  const world = await startDnsWorld(t)
+  const corefile = `. {\nforward . ${world.address}:55\ncache\n}`
+  await world.addUpstream(54, async () => {
+    await world.client.create(configMaps, { metadata: dnsConfigMap, data: { Corefile: corefile } })
+    await world.platform.clock.sleep(500)
+    return { answers: [addressRecord('www.test', '192.0.2.54', 600)] }
+  })
+  await world.addUpstream(55, query => addressAnswer(query, '192.0.2.55'))
+  assert.equal(await world.ask('www.test'), '192.0.2.54 600')
+  for (let times = 0; times < 2; times++) assert.match(await world.ask('www.test'), /^192.0.2.55 /)
 })
 
 test('a client with many queries to slow upstream servers leaves room for others', async t => {

@@ -44,7 +44,9 @@ export interface DnsWorld extends TestControlPlane {
 }
 
 /** The response of an upstream server; undefined for none. */
-export type Say = (query: DnsMessage, transport: 'udp' | 'tcp') => Partial<DnsMessage> | undefined
+export type Say = (query: DnsMessage, transport: 'udp' | 'tcp') => Said | Promise<Said>
+
+type Said = Partial<DnsMessage> | undefined
 
 export interface DnsWorldOptions {
   readonly corefile?: string
@@ -124,10 +126,10 @@ async function askUdp(
 async function addUpstream(plane: TestControlPlane, port: number, say: Say): Promise<string[]> {
   const { run, platform } = plane
   const asked: string[] = []
-  const answer = (bytes: Uint8Array, transport: 'udp' | 'tcp'): Uint8Array | undefined => {
+  const answer = async (bytes: Uint8Array, transport: 'udp' | 'tcp'): Promise<Uint8Array | undefined> => {
     const query = parseDnsMessage(bytes)!
     asked.push(`${transport} ${query.questions[0]!.name}`)
-    const said = say(query, transport)
+    const said = await say(query, transport)
     if (said === undefined) return undefined
     const { id, questions, edns } = query
     const message = { ...emptyResponse, id, questions, ...(edns && { edns }), ...said }
@@ -135,8 +137,7 @@ async function addUpstream(plane: TestControlPlane, port: number, say: Say): Pro
   }
   const socket = await run(
     platform.network.bindDatagram({ host, port }, (bytes, from) => {
-      const message = answer(bytes, 'udp')
-      if (message) socket.send(message, from)
+      void answer(bytes, 'udp').then(message => message && socket.send(message, from))
     }),
   )
   await run(
@@ -144,8 +145,7 @@ async function addUpstream(plane: TestControlPlane, port: number, say: Say): Pro
       const frames = new FrameReader()
       connection.on('data', (bytes: Uint8Array) => {
         for (const frame of frames.push(bytes)) {
-          const message = answer(frame, 'tcp')
-          if (message) connection.write(framed(message))
+          void answer(frame, 'tcp').then(message => message && connection.write(framed(message)))
         }
       })
       connection.on('end', () => connection.end())
