@@ -7,6 +7,7 @@ import type { Client } from '#/client/client.ts'
 import { dnsServer, userOf } from '#/kubeadm/identities.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import { DnsEndpoint } from './dns-endpoint.ts'
+import { ExpiredDnsEndpoints } from './expired-endpoints.ts'
 import { dnsService, ensureDnsEndpointRole, ensureDnsRbac, ensureDnsService } from './ensure-dns.ts'
 
 const { namespace } = dnsService
@@ -14,6 +15,8 @@ const { namespace } = dnsService
 interface World extends TestControlPlane {
   /** Starts the DNS server of a node, with the rights of `kube-system/coredns`. */
   readonly start: (nodeName: string, address: string) => Server
+  /** Requests of the DNS servers, such as `update`. */
+  readonly requests: string[]
   /** Addresses of the endpoints of the service. */
   readonly endpoints: () => Promise<readonly string[]>
 }
@@ -31,10 +34,11 @@ async function startWorld(t: TestContext): Promise<World> {
   await run(ensureDnsRbac(client))
   await run(ensureDnsEndpointRole(client))
   const { username, groups } = userOf(dnsServer)
+  const requests: string[] = []
   const start = (nodeName: string, address: string): Server => {
     const stopping = new AbortController()
     let isCut = false
-    const own = withoutConnection(plane.clientAs(username, groups), () => isCut)
+    const own = observed(plane.clientAs(username, groups), { requests, isCut: () => isCut })
     const endpoint = new DnsEndpoint({ platform, client: own, nodeName, address, port: 53 })
     const running = endpoint.run(stopping.signal)
     const stop = async (): Promise<void> => {
@@ -52,13 +56,19 @@ async function startWorld(t: TestContext): Promise<World> {
     const slices = await plane.list(endpointSlices, namespace)
     return slices.flatMap(slice => (slice.endpoints ?? []).flatMap(({ addresses }) => addresses)).toSorted()
   }
-  return { ...plane, start, endpoints }
+  return { ...plane, start, requests, endpoints }
 }
 
-function withoutConnection(client: Client, isCut: () => boolean): Client {
+interface Observed {
+  readonly requests: string[]
+  readonly isCut: () => boolean
+}
+
+function observed(client: Client, { requests, isCut }: Observed): Client {
   return new Proxy(client, {
     get: (target, name: keyof Client) => {
       if (isCut()) throw new Error('the API server is unreachable')
+      requests.push(name)
       return target[name].bind(target)
     },
   })
@@ -118,6 +128,37 @@ test('a service whose endpoints are pods is left alone', async t => {
   await world.run(world.client.update(services, { ...service!, spec }))
   world.start('n1', '192.0.2.1')
   await world.advance(10_000)
+  assert.deepEqual(await world.endpoints(), [])
+  assert.deepEqual(await world.list(leases, namespace), [])
+})
+
+test('an idle DNS server only renews its lease', async t => {
+  const world = await startWorld(t)
+  await world.run(ensureDnsService(world.client, '10.96.0.10'))
+  world.start('n1', '192.0.2.1')
+  world.start('n2', '192.0.2.2')
+  await world.advance(10_000)
+  world.requests.length = 0
+  await world.advance(40_000)
+  assert.deepEqual(new Set(world.requests), new Set(['update']))
+  assert.equal(world.requests.length, 20)
+})
+
+test('a server that publishes nothing itself removes those whose leases have expired', async t => {
+  const world = await startWorld(t)
+  const { client, platform } = world
+  await world.run(ensureDnsService(client, '10.96.0.10'))
+  const stopping = new AbortController()
+  const running = new ExpiredDnsEndpoints({ client, platform }).run(stopping.signal)
+  t.after(async () => {
+    stopping.abort()
+    await world.run(running)
+  })
+  const server = world.start('n2', '192.0.2.2')
+  await world.advance(30_000)
+  assert.deepEqual(await world.endpoints(), ['192.0.2.2'])
+  await server.kill()
+  await world.advance(20_000)
   assert.deepEqual(await world.endpoints(), [])
   assert.deepEqual(await world.list(leases, namespace), [])
 })
