@@ -78,9 +78,10 @@ export class NodeAgent implements AsyncDisposable {
     return this.#proxy.synced
   }
 
-  /** When the node stops, its containers and the rules of its services stay for the next process. */
+  /** When the node stops, its containers and the rules and addresses of its services stay for the next process. */
   keepContainers(): void {
     this.#keepsContainers = true
+    this.#proxy.keepAddresses()
   }
 
   /** Stops everything on the node, with its containers unless they are kept; their pods are restarted with the node. */

@@ -1,18 +1,23 @@
 /**
- * The network of a node: the service proxy, network policies, the masquerading of pods, and the pod network that
- * connects them to the pods of other nodes. It runs in the network namespace of this process, and its rules remain
- * when it stops.
+ * The network of a node: the service proxy, network policies, the masquerading of pods, the pod network that connects
+ * them to the pods of other nodes, and the announcement of load balancer addresses. It runs in the network namespace
+ * of this process. Its rules remain when it stops.
  */
-import { NetworkPolicyAgent } from '#/network-policy/network-policy.ts'
-import { NetworkPolicyMetrics } from '#/network-policy/network-policy-metrics.ts'
+import { once } from 'node:events'
+import { loadBalancerServices } from '#/api/core/load-balancers.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
-import { nodes } from '#/api/generated/core/v1-resources.ts'
+import { nodes, services } from '#/api/generated/core/v1-resources.ts'
 import { abortable } from '#/base/abort.ts'
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
-import { Informer } from '#/client/informer.ts'
+import type { Informer } from '#/client/informer.ts'
+import { Informers } from '#/client/informers.ts'
+import { NetworkPolicyAgent } from '#/network-policy/network-policy.ts'
+import { NetworkPolicyMetrics } from '#/network-policy/network-policy-metrics.ts'
+import type { LoadBalancerAnnouncerOptions } from '#/network/load-balancer-announcer.ts'
 import type { NodeNetwork } from '#/network/node-network.ts'
 import type { PodNetworkSettings } from '#/network/pod-network.ts'
+import { removeAnnouncedAddresses } from '#/network/remove-announced-addresses.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
@@ -43,6 +48,7 @@ export class NodeProxy implements AsyncDisposable {
   readonly #running: Promise<void>[] = []
   readonly #synced = Promise.withResolvers<void>()
   readonly #policies = Promise.withResolvers<NetworkPolicyAgent | undefined>()
+  #keepsAddresses = false
 
   constructor(options: NodeProxyOptions) {
     this.#options = options
@@ -61,7 +67,14 @@ export class NodeProxy implements AsyncDisposable {
     }
     const proxy = new ServiceProxy({ ...options, client, metrics, network, onRulesLost })
     const { signal } = this.#stopping
-    this.#running.push(proxy.run(signal), connectNodes({ ...options, client }, signal))
+    const informers = new Informers({ platform, client })
+    const clusterName = network.table
+    this.#running.push(
+      proxy.run(signal),
+      connectNodes({ ...options, informers }, signal),
+      announceLoadBalancers({ ...options, client, informers, clusterName, proxy }, signal),
+      informers.run(signal),
+    )
     this.#startPolicies(client, metrics.registry)
     void proxy.synced.then(() => this.#synced.resolve())
   }
@@ -96,26 +109,34 @@ export class NodeProxy implements AsyncDisposable {
     if (agent) this.#running.push(agent.run(this.#stopping.signal))
   }
 
+  /** The next process continues to announce the load balancer addresses of the node. */
+  keepAddresses(): void {
+    this.#keepsAddresses = true
+  }
+
+  /** Withdraws the load balancer addresses unless they are kept. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
     await Promise.all(this.#running)
+    const { linux, proxyNetwork } = this.#options
+    if (!this.#keepsAddresses) await removeAnnouncedAddresses(linux, proxyNetwork.table)
   }
 }
 
 type Connection = Pick<NodeProxyOptions, 'platform' | 'linux' | 'nodeName' | 'podNetwork' | 'onMtu'> & {
-  readonly client: Client
+  readonly informers: Informers
 }
 
 /** Runs the pod network as soon as there is another node: a cluster with one node does not load it. */
 async function connectNodes(options: Connection, signal: AbortSignal): Promise<void> {
-  const { platform, client, nodeName, podNetwork: settings } = options
+  const { informers, nodeName, podNetwork: settings } = options
   if (settings === undefined) return
-  const informer = new Informer({ platform, client, resource: nodes })
+  const informer = informers.of(nodes)
   let running: Promise<void> | undefined
   informer.addEventHandler(name => {
     if (name !== nodeName) running ??= runPodNetwork({ ...options, settings, informer }, signal)
   })
-  await informer.run(signal)
+  await onceAborted(signal)
   await running
 }
 
@@ -129,4 +150,39 @@ async function runPodNetwork(
   const podNetwork = new PodNetwork({ platform, linux, nodes: informer, nodeName, settings })
   void podNetwork.synced.then(() => onMtu?.(podNetwork.mtu))
   await podNetwork.run(signal)
+}
+
+type AnnounceLoadBalancers = Omit<LoadBalancerAnnouncerOptions, 'times'> & {
+  readonly proxy: Pick<ServiceProxy, 'synced'>
+}
+
+/** Runs the announcer as soon as there is a service of type LoadBalancer: most clusters do not load it. */
+async function announceLoadBalancers(
+  { proxy, ...options }: AnnounceLoadBalancers,
+  signal: AbortSignal,
+): Promise<void> {
+  const { platform, linux, clusterName } = options
+  let running: Promise<void> | undefined
+  const run = async (): Promise<void> => {
+    const { LoadBalancerAnnouncer } = await import('#/network/load-balancer-announcer.ts')
+    // Before, the rules for the addresses are missing or old.
+    await Promise.race([proxy.synced, onceAborted(signal)])
+    await new LoadBalancerAnnouncer(options).run(signal)
+  }
+  const informer = options.informers.of(services, loadBalancerServices)
+  informer.addEventHandler(() => {
+    running ??= run()
+  })
+  await informer.waitForSync(signal).catch(() => undefined)
+  // Those of a process that was killed.
+  if (running === undefined && !signal.aborted)
+    await removeAnnouncedAddresses(linux, clusterName).catch((error: unknown) => {
+      platform.log.error('Failed to withdraw load balancer addresses', { error })
+    })
+  await onceAborted(signal)
+  await running
+}
+
+async function onceAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }

@@ -15,6 +15,7 @@ import { retryUntilDone } from '#/component-base/retry-until-done.ts'
 import { removeCniFiles } from '#/network/cni-files.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
 import { removePodNetwork, type PodNetworkSettings } from '#/network/pod-network.ts'
+import { removeAnnouncedAddresses } from '#/network/remove-announced-addresses.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import {
@@ -140,6 +141,7 @@ interface HostCniNetwork {
 export async function cleanUpProxy({ platform, linux, folder, podCidrs }: HostNetworkOptions): Promise<void> {
   const { proxy, policy } = hostNetwork.tables
   for (const table of [proxy, policy]) await removeNftablesTables(linux, table)
+  await removeAnnouncedAddresses(linux, proxy)
   await removePodNetwork(linux, podNetworkOf({ ...hostNetwork, podCidrs }, { vni: 1 }))
   await nodeNetworkOf({ platform, linux, folder, podCidrs }, '').remove()
 }

@@ -6,6 +6,7 @@ import { planClusterNetwork } from '#/network/cluster-network.ts'
 import { readNetworkSlot, type NetworkSlot } from '#/network/network-slot.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
 import { removePodNetwork } from '#/network/pod-network.ts'
+import { removeAnnouncedAddresses } from '#/network/remove-announced-addresses.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
@@ -51,6 +52,7 @@ async function removeNetwork({ platform, linux, folder, claim }: Left): Promise<
   const { cni, addresses } = nodeFolders(folder)
   const { proxy, policy } = network.tables
   for (const table of [proxy, policy]) await removeNftablesTables(linux, table)
+  await removeAnnouncedAddresses(linux, proxy)
   const { device, podCidrs } = podNetworkOf(network, { vni: claim.slot })
   await removePodNetwork(linux, { device, podCidrs })
   const node = new NodeNetwork({

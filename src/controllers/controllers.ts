@@ -1,5 +1,5 @@
 /** Assembles all controllers, depending on the settings. */
-import { addressPool } from './address-pool.ts'
+import { addressPools } from './address-pools.ts'
 import { attachDetachController } from './attach-detach.ts'
 import { bootstrapSignerController } from './bootstrap-signer.ts'
 import { certificateApprovingController } from './certificate-approving.ts'
@@ -67,7 +67,7 @@ export interface ControllersSettings {
   readonly clusterCidrs?: readonly string[]
   readonly nodeCidrPrefixLengths?: NodeIpamSettings['prefixLengths']
   readonly serviceCidrs?: readonly string[]
-  /** Addresses for services of type LoadBalancer: CIDRs, `first-last` ranges or single addresses. */
+  /** The default pool of addresses for services of type LoadBalancer: CIDRs, `first-last` ranges, single addresses. */
   readonly loadBalancerAddresses?: readonly string[]
   /** Volume provisioners that run in this process. */
   readonly provisioners?: readonly Provisioner[]
@@ -118,6 +118,7 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
     resourceQuotaController,
     serviceAccountController,
     serviceCidrController,
+    serviceLoadBalancerController({ createLoadBalancer: addressPools(settings.loadBalancerAddresses ?? []) }),
     statefulSetController,
     taintEvictionController,
     tokenCleanerController,
@@ -131,7 +132,7 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
 /** Controllers that depend on a setting. */
 function controllersWith(settings: ControllersSettings): readonly Controller[] {
   const { caCertificate, signCertificate, signToken } = settings
-  const { clusterCidrs, serviceCidrs = [], loadBalancerAddresses, certificateDurationMs } = settings
+  const { clusterCidrs, serviceCidrs = [], certificateDurationMs } = settings
   const { nodeCidrPrefixLengths: prefixLengths } = settings
   return [
     ...(signCertificate
@@ -150,8 +151,5 @@ function controllersWith(settings: ControllersSettings): readonly Controller[] {
       ? [serviceAccountTokensController({ sign: signToken, ...(caCertificate && { caCertificate }) })]
       : []),
     ...(settings.hasStorageVersionMigrator ? [storageVersionMigratorController] : []),
-    ...(loadBalancerAddresses
-      ? [serviceLoadBalancerController({ createLoadBalancer: addressPool(loadBalancerAddresses) })]
-      : []),
   ]
 }

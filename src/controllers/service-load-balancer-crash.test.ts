@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { services } from '#/api/generated/core/v1-resources.ts'
-import { addressPool } from './address-pool.ts'
+import { addressPools } from './address-pools.ts'
 import { serviceLoadBalancerController } from './service-load-balancer.ts'
 import { startTestControlPlane } from './test-control-plane.ts'
 import { crashingController } from './test-crashes.ts'
@@ -9,7 +9,7 @@ import { crashingController } from './test-crashes.ts'
 const namespace = 'default'
 
 test('after a crash at any write, no address is allocated twice or leaked', async t => {
-  const pool = serviceLoadBalancerController({ createLoadBalancer: addressPool(['192.0.2.1-192.0.2.3']) })
+  const pool = serviceLoadBalancerController({ createLoadBalancer: addressPools(['192.0.2.1-192.0.2.3']) })
   for (let writes = 1; ; writes++) {
     const { controller, hasCrashed } = crashingController(pool, writes)
     const plane = await startTestControlPlane(t, [controller])

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Service } from '#/api/generated/core/v1.ts'
-import { events, nodes, services } from '#/api/generated/core/v1-resources.ts'
+import { configMaps, events, nodes, services } from '#/api/generated/core/v1-resources.ts'
 import { parseIp, formatIp } from '#/api/net/ip.ts'
-import { addressPool } from './address-pool.ts'
-import { planAddresses } from './address-pool/plan.ts'
-import { addressesIn, isInRanges, parseRange } from './address-pool/ranges.ts'
+import { addressPools } from './address-pools.ts'
+import { addressesIn, isInRanges, parseRange } from './address-pools/ranges.ts'
 import type { LoadBalancerFactory } from './shared/load-balancer.ts'
 import { serviceLoadBalancerController } from './service-load-balancer.ts'
 import { planLoadBalancer, type LoadBalancerWorld } from './service-load-balancer/plan.ts'
@@ -20,7 +19,7 @@ function serviceOf(name: string, spec: Service['spec'] = {}): Service {
 
 function start(t: Pick<TestContext, 'after'>, ranges: readonly string[]): Promise<TestControlPlane> {
   return startTestControlPlane(t, [
-    serviceLoadBalancerController({ createLoadBalancer: addressPool(ranges) }),
+    serviceLoadBalancerController({ createLoadBalancer: addressPools(ranges) }),
   ])
 }
 
@@ -50,7 +49,7 @@ test('services get and keep pool addresses, or the requested loadBalancerIP', as
   assert.equal(made?.status?.loadBalancer?.ingress?.[0]?.ipMode, 'VIP')
   assert.deepEqual(
     await reasonsOf(plane, 'a'),
-    new Set(['EnsuringLoadBalancer', 'EnsuredLoadBalancer', 'UnAvailableLoadBalancer']),
+    new Set(['EnsuringLoadBalancer', 'EnsuredLoadBalancer', 'IPAllocated', 'UnAvailableLoadBalancer']),
   )
   const version = made?.metadata.resourceVersion
   await plane.advance(600_000)
@@ -63,13 +62,14 @@ test('a service without a free address records an event and gets the next free o
   await plane.create(services, serviceOf('b'))
   await plane.create(services, serviceOf('c', { loadBalancerIP: '198.51.100.1' }))
   assert.deepEqual(await addressesOf(plane, 'b'), [])
-  const failed = 'Error syncing load balancer: failed to ensure load balancer'
+  const failed =
+    'Error syncing load balancer: failed to ensure load balancer: failed to allocate a load balancer IP for service'
   const told = (await plane.list(events)).filter(({ reason }) => reason === 'SyncLoadBalancerFailed')
   assert.deepEqual(
     new Set(told.map(({ message }) => message)),
     new Set([
-      `${failed}: failed to allocate a load balancer IP for service default/b: no free IPv4 address in the pool`,
-      `${failed}: failed to allocate a load balancer IP for service default/c: 198.51.100.1 is not in the address pool`,
+      `${failed} default/b: no free IPv4 address in address pool default`,
+      `${failed} default/c: 198.51.100.1 is not in an address pool for the service`,
     ]),
   )
   await plane.run(plane.client.delete(services, { namespace, name: 'a' }))
@@ -100,7 +100,7 @@ test('services with another loadBalancerClass are ignored', async t => {
   const left = await find(plane, 'a')
   assert.deepEqual([left?.metadata.finalizers ?? [], left?.status?.loadBalancer], [[], {}])
   const own = serviceLoadBalancerController({
-    createLoadBalancer: addressPool(['192.0.2.0/29']),
+    createLoadBalancer: addressPools(['192.0.2.0/29']),
     loadBalancerClass: 'example.com/internal',
   })
   const other = await startTestControlPlane(t, [own])
@@ -167,11 +167,11 @@ test('a load balancer is updated with eligible nodes, and retried after failures
   const names = (list: readonly { metadata?: { name?: string } }[]): string =>
     list.map(each => each.metadata?.name).join()
   const cloud: LoadBalancerFactory = () => ({
-    getLoadBalancer: async () => ({ ingress: [{ hostname: 'a.example.com' }] }),
+    getLoadBalancer: async () => ({ status: { ingress: [{ hostname: 'a.example.com' }] } }),
     ensureLoadBalancer: async (_service, behind) => {
       calls.push(`ensure ${names(behind)}`)
       if (isBroken) throw new Error('quota')
-      return { ingress: [{ hostname: 'a.example.com' }] }
+      return { status: { ingress: [{ hostname: 'a.example.com' }] } }
     },
     updateLoadBalancer: async (_service, behind) => void calls.push(`nodes ${names(behind)}`),
     ensureLoadBalancerDeleted: async () => void calls.push('remove'),
@@ -203,16 +203,15 @@ test('planLoadBalancer: ensure, update nodes, clean up or forget', () => {
     spec: { type: 'LoadBalancer' },
     status: { loadBalancer: {} },
   }
-  const synced = { service: wanted, status: {}, nodeSet: 'n1' }
+  const synced = { service: wanted, status: {}, nodeSet: 'n1', configuration: '' }
+  const usual = { service: wanted, nodeSet: 'n1', configuration: '', loadBalancerClass: undefined }
   const check = (expected: string, world: Partial<LoadBalancerWorld>): void => {
-    assert.equal(
-      planLoadBalancer({ service: wanted, synced, nodeSet: 'n1', loadBalancerClass: undefined, ...world }),
-      expected,
-    )
+    assert.equal(planLoadBalancer({ ...usual, synced, ...world }), expected)
   }
   check('nothing', {})
   check('ensure', { synced: undefined })
   check('update-nodes', { nodeSet: 'n1,n2' })
+  check('ensure', { configuration: '2' })
   check('ensure', { service: { ...wanted, metadata: { uid: '1' } } })
   check('ensure', { service: { ...wanted, spec: { type: 'LoadBalancer', loadBalancerIP: '192.0.2.1' } } })
   check('ensure', { service: { ...wanted, metadata: { ...wanted.metadata, annotations: { cloud: 'x' } } } })
@@ -243,40 +242,81 @@ test('an address range is a CIDR, a first-last pair or one address', () => {
   assert.ok(!isInRanges([parseRange('192.0.2.0/24')], parseIp('2001:db8::1')!))
 })
 
-test('a service gets one address per IP family of the pool', () => {
-  const ranges = [parseRange('192.0.2.1-192.0.2.2'), parseRange('2001:db8::1-2001:db8::2')]
-  const check = (
-    spec: Service['spec'],
-    current: readonly string[],
-    taken: readonly string[],
-    expected: unknown,
-  ): void => {
-    const holderOf = (address: string): string | undefined => (taken.includes(address) ? 'x/y' : undefined)
-    const plan = planAddresses({
-      service: { metadata: {}, spec: spec ?? {} },
-      ranges,
-      current,
-      allocatedTo: holderOf,
-      allocatedToOlder: holderOf,
-    })
-    assert.deepEqual(plan.problem ?? plan.addresses, expected)
+const poolsMap = { namespace: 'kube-system', name: 'load-balancer-pools' }
+
+async function applyPools(plane: TestControlPlane, data: Readonly<Record<string, string>>): Promise<void> {
+  const known = await plane.run(plane.client.find(configMaps, poolsMap))
+  if (known) await plane.change(configMaps, 'kube-system/load-balancer-pools', each => ({ ...each, data }))
+  else await plane.create(configMaps, { metadata: poolsMap, data })
+}
+
+function poolOf(service: Service | undefined): string | undefined {
+  return service?.metadata.annotations?.['k8ts.io/ip-allocated-from-pool']
+}
+
+test('pools are added, changed and shrunk while the controller runs', async t => {
+  const plane = await start(t, [])
+  await plane.create(services, serviceOf('a'))
+  // Without a pool the service is left to another load balancer implementation.
+  const left = await find(plane, 'a')
+  assert.deepEqual([left?.metadata.finalizers ?? [], left?.status?.loadBalancer], [[], {}])
+  assert.deepEqual(await reasonsOf(plane, 'a'), new Set())
+
+  await applyPools(plane, { lan: 'addresses: [192.0.2.10-192.0.2.11]' })
+  assert.deepEqual(await addressesOf(plane, 'a'), ['192.0.2.10'])
+  assert.equal(poolOf(await find(plane, 'a')), 'lan')
+
+  await applyPools(plane, { lan: 'addresses: [192.0.2.20' })
+  await plane.create(services, serviceOf('b'))
+  assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.11'])
+  const invalid = (await plane.list(events)).find(({ reason }) => reason === 'InvalidAddressPools')
+  assert.match(invalid?.message ?? '', /^The address pools are unchanged: pool lan: invalid YAML: /)
+  assert.equal(invalid?.involvedObject.name, 'load-balancer-pools')
+
+  await applyPools(plane, { lan: 'addresses: [192.0.2.11-192.0.2.12]' })
+  assert.deepEqual(await addressesOf(plane, 'a'), ['192.0.2.10'])
+  assert.ok((await reasonsOf(plane, 'a')).has('AddressNotInPool'))
+  assert.ok(!(await reasonsOf(plane, 'b')).has('AddressNotInPool'))
+  await plane.change(services, 'default/a', each => ({
+    ...each,
+    spec: { ...each.spec, loadBalancerIP: '192.0.2.12' },
+  }))
+  assert.deepEqual(await addressesOf(plane, 'a'), ['192.0.2.12'])
+
+  await plane.run(plane.client.delete(configMaps, poolsMap))
+  await plane.settle()
+  assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.11'])
+  await plane.change(services, 'default/b', each => ({ ...each, spec: { ...each.spec, type: 'ClusterIP' } }))
+  assert.equal(poolOf(await find(plane, 'b')), undefined)
+  assert.deepEqual(await addressesOf(plane, 'b'), [])
+})
+
+test('a written address needs no second pass, and two services share one', async t => {
+  const plane = await start(t, ['192.0.2.7'])
+  const annotations = { 'k8ts.io/allow-shared-ip': 'dns' }
+  for (const [name, protocol] of [
+    ['tcp', 'TCP'],
+    ['udp', 'UDP'],
+  ] as const) {
+    const service = serviceOf(name, { ports: [{ port: 53, protocol }] })
+    await plane.create(services, { ...service, metadata: { ...service.metadata, annotations } })
+    assert.deepEqual(await addressesOf(plane, name), ['192.0.2.7'])
   }
-  check({ ipFamilies: ['IPv6', 'IPv4'] }, [], [], ['2001:db8::1', '192.0.2.1'])
-  check({ ipFamilies: ['IPv4'] }, ['192.0.2.2'], [], ['192.0.2.2'])
-  check({ ipFamilies: ['IPv4'] }, ['192.0.2.2'], ['192.0.2.2'], ['192.0.2.1'])
-  check({ ipFamilies: ['IPv4'] }, ['198.51.100.1', '2001:db8::2'], [], ['192.0.2.1'])
-  check({ ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' }, ['192.0.2.1'], [], ['192.0.2.2'])
-  check(
-    { ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' },
-    [],
-    ['192.0.2.2'],
-    '192.0.2.2 is already allocated to service x/y',
+  const ensured = (await plane.list(events)).filter(({ reason }) => reason === 'EnsuringLoadBalancer')
+  assert.deepEqual(
+    ensured.map(({ involvedObject, count }) => [involvedObject.name, count]),
+    [
+      ['tcp', 1],
+      ['udp', 1],
+    ],
   )
-  check({ ipFamilies: ['IPv4'] }, [], ['192.0.2.1', '192.0.2.2'], 'no free IPv4 address in the pool')
-  check(
-    { ipFamilies: ['IPv4'], loadBalancerIP: '2001:db8::1' },
-    [],
-    [],
-    'the IP family of loadBalancerIP 2001:db8::1 is not in ipFamilies of the service',
-  )
+  // The port of the other service: the younger one loses the address.
+  await plane.advance(1_000)
+  await plane.change(services, 'default/udp', each => ({
+    ...each,
+    spec: { ...each.spec, ports: [{ port: 53, protocol: 'TCP' }] },
+  }))
+  assert.ok((await reasonsOf(plane, 'udp')).has('SyncLoadBalancerFailed'))
+  assert.deepEqual(await addressesOf(plane, 'tcp'), ['192.0.2.7'])
+  assert.deepEqual(await addressesOf(plane, 'udp'), [])
 })

@@ -7,7 +7,8 @@
 import { backoffMs } from '#/base/backoff.ts'
 import type { Node, Service } from '#/api/generated/core/v1.ts'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
-import { hasFinalizer } from '#/api/metadata.ts'
+import { allocatedFromPoolAnnotation } from '#/api/core/load-balancers.ts'
+import { annotationOf, hasFinalizer } from '#/api/metadata.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import type { LoadBalancerFactory } from './shared/load-balancer.ts'
 import { LoadBalancerSync, LoadBalancerError, type Step } from './service-load-balancer/load-balancer-sync.ts'
@@ -44,7 +45,8 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
   const { loadBalancerClass } = settings
   const allServices = informer(services)
   const allNodes = informer(nodes)
-  const sync = new LoadBalancerSync(settings.createLoadBalancer(context), recorder)
+  const loadBalancer = settings.createLoadBalancer(context)
+  const sync = new LoadBalancerSync(loadBalancer, recorder)
   const synced = new Map<string, SyncedState>()
   const failures = new Map<string, number>()
   const concerns = (service: Service): boolean => {
@@ -56,19 +58,21 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
       enqueue(key)
   })
   allNodes.addEventHandler((_name, { oldObject, newObject }) => {
-    const known = (node: Node | undefined): string =>
-      node && isLoadBalancerNode(node) ? nodeSetKey([node]) : ''
-    if (known(oldObject) !== known(newObject)) for (const key of synced.keys()) enqueue(key)
+    if (keyIfReceiving(oldObject) !== keyIfReceiving(newObject)) for (const key of synced.keys()) enqueue(key)
   })
 
   return async ({ key, client, signal }) => {
     const loadBalancerNodes = allNodes.list().filter(isLoadBalancerNode)
     const service = allServices.get(key)
     const before = synced.get(key)
+    const configuration = loadBalancer.configuration ? loadBalancer.configuration() : ''
+    const isKnown = before !== undefined || failures.has(key) || hasPoolAddress(service)
+    if (configuration === undefined && !isKnown) return undefined
     const plan = planLoadBalancer({
       service,
       synced: before,
       nodeSet: nodeSetKey(loadBalancerNodes),
+      configuration: configuration ?? '',
       loadBalancerClass,
     })
     try {
@@ -77,8 +81,8 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
         synced.delete(key)
         return { requeueAfterMs: 0 }
       }
-      if (service !== undefined)
-        await perform(key, plan, { service, nodes: loadBalancerNodes, client, signal })
+      const step = { nodes: loadBalancerNodes, configuration: configuration ?? '', client, signal }
+      if (service !== undefined) await perform(key, plan, { ...step, service })
       failures.delete(key)
       return undefined
     } catch (error) {
@@ -102,4 +106,14 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
       synced.delete(key)
     }
   }
+}
+
+/** Identifies a node that receives traffic from load balancers. */
+function keyIfReceiving(node: Node | undefined): string {
+  return node && isLoadBalancerNode(node) ? nodeSetKey([node]) : ''
+}
+
+/** True if a previous process allocated the address of the service. */
+function hasPoolAddress(service: Service | undefined): boolean {
+  return service !== undefined && annotationOf(service, allocatedFromPoolAnnotation) !== undefined
 }

@@ -63,6 +63,11 @@ test('egress is masqueraded in each family of the cluster', () => {
   assert.match(both, /add rule ip6 k8ts2-network postrouting ip6 saddr { fd00::\/48 } ip6 daddr != /)
 })
 
+test('frames between other ports of the bridge are not tracked', () => {
+  const rule = 'add rule ip k8ts2-network prerouting iifname "k8ts2" ether daddr != 02:6b:00:00:00:01 notrack'
+  assert.ok(masqueradeTable(network, '02:6b:00:00:00:01').split('\n').includes(rule))
+})
+
 test('the CNI configuration for the container runtime', () => {
   const text = cniConfiguration({
     name: 'k8ts0',

@@ -46,7 +46,7 @@ export class NodeNetwork {
     const { linux, network, claim } = this.#options
     if (claim) await this.#ensureBridge(claim)
     await setSwitches(linux, network.podCidrs)
-    await linux.run(['nft', '-f', '-'], { stdin: masqueradeTable(network) })
+    await linux.run(['nft', '-f', '-'], { stdin: masqueradeTable(network, claim?.bridgeAddress) })
     await this.#changeIptables(planForwarding)
   }
 

@@ -13,7 +13,8 @@ import type { Linux } from '#/platform/linux.ts'
 import type { Platform, Processes } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import { planPodNetworkChanges, type PodNetworkChanges } from './pod-network/changes.ts'
-import { IpMonitor, type WatchedNetwork } from './pod-network/ip-monitor.ts'
+import { writeIpBatch } from './ip-batch.ts'
+import { IpMonitor } from './ip-monitor.ts'
 import {
   planPodNetwork,
   underlayAddress,
@@ -22,7 +23,12 @@ import {
   type PodNetworkPlan,
   type PodNetworkSettings,
 } from './pod-network/plan.ts'
-import { readPodNetwork, type PodNetworkState } from './pod-network/state.ts'
+import {
+  isRelevantChange,
+  readPodNetwork,
+  type PodNetworkState,
+  type WatchedNetwork,
+} from './pod-network/state.ts'
 
 export { podMtu, type PodNetworkSettings } from './pod-network/plan.ts'
 
@@ -67,7 +73,8 @@ export class PodNetwork {
     this.#monitor = new IpMonitor({
       platform,
       processes,
-      watched: () => this.#watched,
+      objects: ['link', 'address', 'route', 'neigh'],
+      isRelevant: line => isRelevantChange(line, this.#watched),
       onChange: () => this.#wake.resolve(),
     })
   }
@@ -209,45 +216,18 @@ function linkOf({ addresses }: PodNetworkNode, { links }: PodNetworkState): Node
   throw new Error(`no network interface has the address of this node, ${address}: check its InternalIP`)
 }
 
-/** An error names no more commands. */
-const reportedCommandsMax = 5
-
 async function writeChanges(
   linux: Pick<Linux, 'run'>,
   { ip, bridge }: PodNetworkChanges,
   signal?: AbortSignal,
 ): Promise<void> {
-  // The kernel may refuse a line, e.g. with IPv6 disabled. The others are still written.
+  const subject = 'the pod network'
   const results = [
-    await writeBatch({ linux, program: 'ip', lines: ip, signal }),
-    await writeBatch({ linux, program: 'bridge', lines: bridge, signal }),
+    await writeIpBatch(linux, { program: 'ip', lines: ip, subject, signal }),
+    await writeIpBatch(linux, { program: 'bridge', lines: bridge, subject, signal }),
   ]
   const error = results.find(each => each !== undefined)
   if (error) throw error
-}
-
-async function writeBatch({
-  linux,
-  program,
-  lines,
-  signal,
-}: {
-  readonly linux: Pick<Linux, 'run'>
-  readonly program: 'ip' | 'bridge'
-  readonly lines: readonly string[]
-  readonly signal: AbortSignal | undefined
-}): Promise<Error | undefined> {
-  if (lines.length === 0) return undefined
-  try {
-    const stdin = `${lines.join('\n')}\n`
-    await linux.run([program, '-force', '-batch', '-'], signal ? { stdin, signal } : { stdin })
-    return undefined
-  } catch (cause) {
-    const text = cause instanceof Error ? cause.message : String(cause)
-    const failed = [...text.matchAll(/Command failed -:(\d+)/g)].map(([, line]) => lines[Number(line) - 1])
-    const commands = (failed.length > 0 ? failed : lines).slice(0, reportedCommandsMax)
-    return new Error(`cannot change the pod network: ${program} ${commands.join(', ')}`, { cause })
-  }
 }
 
 /**

@@ -1,9 +1,10 @@
 import { messageOf } from '#/base/message-of.ts'
+import { allocatedFromPoolAnnotation } from '#/api/core/load-balancers.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { LoadBalancerStatus, Node, Service } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
+import { withAnnotations, withFinalizer, withoutAnnotation, withoutFinalizer } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { LoadBalancer } from '../shared/load-balancer.ts'
@@ -17,6 +18,8 @@ export interface Step {
   readonly service: Service
   /** Nodes that receive traffic from load balancers. */
   readonly nodes: readonly Node[]
+  /** Of the load balancer implementation. */
+  readonly configuration: string
   readonly client: Client
   readonly signal: AbortSignal
 }
@@ -34,20 +37,25 @@ export class LoadBalancerSync {
     this.#recorder = recorder
   }
 
-  async ensure({ service, nodes, client, signal }: Step): Promise<SyncedState> {
+  async ensure({ service, nodes, configuration, client, signal }: Step): Promise<SyncedState> {
     this.#record(service, 'EnsuringLoadBalancer', 'Ensuring load balancer')
     // The finalizer is set before anything is created, so that nothing can be left behind.
     const held = await writeStatus(client, service, withFinalizer(service, cleanupFinalizer))
     this.#warnWithoutNodes(service, nodes)
     const nodeSet = nodeSetKey(nodes)
-    const status = await calling('failed to ensure load balancer', () => {
+    const ensured = await calling('failed to ensure load balancer', () => {
       return this.#loadBalancer.ensureLoadBalancer(held, nodes, signal)
     })
-    if (status === 'elsewhere') return { service, status: undefined, nodeSet }
-    const wanted = { ...held, status: { ...held.status, loadBalancer: status } }
+    if (ensured === 'elsewhere') return { service, status: undefined, nodeSet, configuration }
+    const annotated = withAnnotations(held, ensured.annotations ?? {})
+    const wanted = { ...annotated, status: { ...held.status, loadBalancer: ensured.status } }
     const written = await writeStatus(client, held, wanted)
+    if (ensured.problem !== undefined)
+      throw new LoadBalancerError(`failed to ensure load balancer: ${ensured.problem}`)
     this.#record(service, 'EnsuredLoadBalancer', 'Ensured load balancer')
-    return { service, status: written.status?.loadBalancer ?? {}, nodeSet }
+    // With the written annotations: they are no change of the request.
+    const synced = withAnnotations(service, ensured.annotations ?? {})
+    return { service: synced, status: written.status?.loadBalancer ?? {}, nodeSet, configuration }
   }
 
   async updateNodes({ service, nodes, signal }: Step, synced: SyncedState): Promise<SyncedState> {
@@ -81,7 +89,7 @@ export class LoadBalancerSync {
         this.#loadBalancer.ensureLoadBalancerDeleted(service, signal),
       )
     }
-    const free = withoutFinalizer(service, cleanupFinalizer)
+    const free = withoutAnnotation(withoutFinalizer(service, cleanupFinalizer), allocatedFromPoolAnnotation)
     await writeStatus(client, service, { ...free, status: { ...service.status, loadBalancer: {} } })
     this.#record(service, 'DeletedLoadBalancer', 'Deleted load balancer')
   }
@@ -122,11 +130,12 @@ async function calling<T>(what: string, ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Finalizers are written through the status subresource, since the controller may only update status. */
+/** All is written through the status subresource, since the controller may only update status. */
 async function writeStatus(client: Client, before: Service, after: Service): Promise<Service> {
   const statusOf = ({ status }: Service): LoadBalancerStatus => status?.loadBalancer ?? {}
   const isSame =
     equalJson(before.metadata.finalizers ?? [], after.metadata.finalizers ?? []) &&
+    equalJson(before.metadata.annotations ?? {}, after.metadata.annotations ?? {}) &&
     equalJson(statusOf(before), statusOf(after))
   if (isSame) return before
   try {

@@ -1,20 +1,15 @@
+import { isExcludedFromLoadBalancers } from '#/api/core/load-balancers.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
-import { labelOf } from '#/api/labels.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 
-const excludeLabel = 'node.kubernetes.io/exclude-from-external-load-balancers'
 const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler'
-
-/** Label values that mean false. */
-const falseTexts: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'False', 'FALSE'])
 
 /**
  * True if load balancers send traffic to the node. Readiness is ignored: load balancers have health checks,
  * and updating them on every change would be too frequent.
  */
 export function isLoadBalancerNode(node: Node): boolean {
-  const excluded = labelOf(node.metadata.labels, excludeLabel)
-  if (excluded !== undefined && !falseTexts.has(excluded)) return false
+  if (isExcludedFromLoadBalancers(node)) return false
   return !isBeingDeleted(node) && !node.spec?.taints?.some(({ key }) => key === toBeDeletedTaint)
 }
 

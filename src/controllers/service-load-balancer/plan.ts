@@ -10,6 +10,7 @@ export interface SyncedState {
   /** Undefined if another implementation handles the service. */
   readonly status: LoadBalancerStatus | undefined
   readonly nodeSet: string
+  readonly configuration: string
 }
 
 export interface LoadBalancerWorld {
@@ -17,6 +18,8 @@ export interface LoadBalancerWorld {
   readonly synced: SyncedState | undefined
   /** Key of the current nodes. */
   readonly nodeSet: string
+  /** Configuration of the load balancer implementation. */
+  readonly configuration: string
   /** Handles services with this `loadBalancerClass`; if undefined, those that have no class. */
   readonly loadBalancerClass: string | undefined
 }
@@ -32,6 +35,7 @@ export function planLoadBalancer({
   service,
   synced,
   nodeSet,
+  configuration,
   loadBalancerClass,
 }: LoadBalancerWorld): LoadBalancerPlan {
   if (synced !== undefined && synced.service.metadata.uid !== service?.metadata.uid) return 'forget'
@@ -47,6 +51,7 @@ export function planLoadBalancer({
   const isStatusKept =
     synced.status === undefined || equalJson(synced.status, service.status?.loadBalancer ?? {})
   if (!isStatusKept || !hasFinalizer(service, cleanupFinalizer)) return 'ensure'
+  if (synced.configuration !== configuration) return 'ensure'
   return synced.nodeSet === nodeSet ? 'nothing' : 'update-nodes'
 }
 

@@ -7,8 +7,13 @@ import type { LoadBalancerStatus, Node, Service } from '#/api/generated/core/v1.
 import type { ControllerContext } from '../controller.ts'
 
 export interface LoadBalancer {
-  /** The existing load balancer's status; undefined if there is none. */
-  getLoadBalancer(service: Service, signal: AbortSignal): Promise<LoadBalancerStatus | undefined>
+  /**
+   * Identifies the configuration: all load balancers are ensured again when it has changed. While it is undefined, the
+   * implementation is not in use, and services that it does not know yet are left to others.
+   */
+  configuration?(): string | undefined
+  /** The existing load balancer; undefined if there is none. */
+  getLoadBalancer(service: Service, signal: AbortSignal): Promise<EnsuredLoadBalancer | undefined>
   /**
    * Creates or updates the load balancer of a service for these nodes. Returns `elsewhere` if another
    * implementation handles the service; its status is then left alone.
@@ -17,11 +22,19 @@ export interface LoadBalancer {
     service: Service,
     nodes: readonly Node[],
     signal: AbortSignal,
-  ): Promise<LoadBalancerStatus | 'elsewhere'>
+  ): Promise<EnsuredLoadBalancer | 'elsewhere'>
   /** Called when only the set of nodes has changed. */
   updateLoadBalancer(service: Service, nodes: readonly Node[], signal: AbortSignal): Promise<void>
   /** Deletes all resources of the service's load balancer; succeeds if there are none. */
   ensureLoadBalancerDeleted(service: Service, signal: AbortSignal): Promise<void>
+}
+
+export interface EnsuredLoadBalancer {
+  readonly status: LoadBalancerStatus
+  /** Written to the service. */
+  readonly annotations?: Readonly<Record<string, string>>
+  /** The load balancer is incomplete for this reason; it is retried after the status has been written. */
+  readonly problem?: string
 }
 
 /** Creates the implementation; it may use informers of the context. */

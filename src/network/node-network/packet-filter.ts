@@ -60,8 +60,12 @@ function withoutQuotes(rule: string): string {
 /**
  * Masquerades traffic of pods and nodes that leaves the cluster; within the cluster source addresses are
  * preserved. Replaces the table in one transaction.
+ *
+ * `bridgeAddress` is the MAC address of the node's own bridge, if it has one. With bridge-nf-call-iptables, frames
+ * between ports of the bridge pass the rules of this node, too. They are not tracked: this node must not translate
+ * packets for a load balancer address of another node.
  */
-export function masqueradeTable(network: NodeAddressing): string {
+export function masqueradeTable(network: NodeAddressing, bridgeAddress?: string): string {
   const { podCidrs, bridge } = network
   const ipv4 = rangesOf(network).filter(cidr => !cidr.includes(':'))
   const ipv6 = podCidrs.filter(cidr => cidr.includes(':'))
@@ -76,6 +80,12 @@ export function masqueradeTable(network: NodeAddressing): string {
       `add table ${table} { comment "k8ts: masquerade egress of ${bridge}" ; }`,
       `add chain ${table} postrouting { type nat hook postrouting priority srcnat ; }`,
       `add rule ${table} postrouting ${leaves} masquerade fully-random`,
+      ...(bridgeAddress === undefined
+        ? []
+        : [
+            `add chain ${table} prerouting { type filter hook prerouting priority raw ; }`,
+            `add rule ${table} prerouting iifname "${bridge}" ether daddr != ${bridgeAddress} notrack`,
+          ]),
     ]
   }
 }

@@ -151,3 +151,38 @@ function hostRoute({
   const destination = dst.includes('/') || dst === 'default' ? dst : `${dst}/${dst.includes(':') ? 128 : 32}`
   return { destination, gateway, device: dev, source: prefsrc }
 }
+
+export interface WatchedNetwork {
+  readonly device: string
+  /** The link with the node's address, when known. */
+  readonly link: string | undefined
+  /** Destinations of the planned routes. */
+  readonly destinations: ReadonlySet<string>
+}
+
+/**
+ * True if a line of `ip -o monitor label` may be about the pod network of the node. Most lines are about the
+ * interfaces of pods and the ARP entries of other hosts.
+ */
+export function isRelevantChange(line: string, { device, link, destinations }: WatchedNetwork): boolean {
+  const [, label = '', text = ''] = /^\[(\w+)\](?:Deleted )?(.*)$/.exec(line) ?? []
+  const words = text.split(' ')
+  switch (label) {
+    case 'LINK':
+    case 'ADDR': {
+      // Before the link of the node is known, the address may appear on any.
+      const name = /^\d+: ([^\s:@]+)/.exec(text)?.[1]
+      return name === device || link === undefined || name === link
+    }
+    case 'ROUTE':
+      return (
+        words.some(word => destinations.has(word)) ||
+        text.includes(` proto ${routeProtocol} `) ||
+        text.includes(` dev ${device} `)
+      )
+    case 'NEIGH':
+      return text.includes(` dev ${device} `)
+    default:
+      return false
+  }
+}

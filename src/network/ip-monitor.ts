@@ -6,17 +6,16 @@
 import { backoffMs } from '#/base/backoff.ts'
 import type { Platform, Processes } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
-import { routeProtocol } from './state.ts'
 
 export interface IpMonitorOptions {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'log'>
   readonly processes: Processes
-  readonly watched: () => WatchedNetwork
-  /** A change may be relevant for the watched network. */
+  readonly objects: readonly ('link' | 'address' | 'route' | 'neigh')[]
+  /** Of a line of `ip -o monitor label`. */
+  readonly isRelevant: (line: string) => boolean
+  /** A relevant change, or an unknown number of them. */
   readonly onChange: () => void
 }
-
-const command = ['ip', '-o', 'monitor', 'label', 'link', 'address', 'route', 'neigh']
 
 const retry = { initialMs: 1_000, maxMs: 60_000, factor: 2, jitter: 0.1 }
 
@@ -52,7 +51,8 @@ export class IpMonitor {
   }
 
   async #follow(signal: AbortSignal): Promise<unknown> {
-    const { processes, watched, onChange } = this.#options
+    const { processes, objects, isRelevant, onChange } = this.#options
+    const command = ['ip', '-o', 'monitor', 'label', ...objects]
     const { stdout, stderr, exited } = await processes.start(command, { signal })
     // The program reports a full buffer of its socket, and goes on.
     stderr.on('data', onChange)
@@ -62,44 +62,8 @@ export class IpMonitor {
       const text = partial + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))
       const lines = text.split('\n')
       partial = (lines.pop() ?? '').slice(0, lineCharactersMax)
-      const network = watched()
-      if (lines.some(line => isRelevantChange(line, network))) onChange()
+      if (lines.some(isRelevant)) onChange()
     }
     return exited
-  }
-}
-
-export interface WatchedNetwork {
-  readonly device: string
-  /** The link with the node's address, when known. */
-  readonly link: string | undefined
-  /** Destinations of the planned routes. */
-  readonly destinations: ReadonlySet<string>
-}
-
-/**
- * True if a line of `ip -o monitor label` may be about the pod network of the node. Most lines are about the
- * interfaces of pods and the ARP entries of other hosts.
- */
-export function isRelevantChange(line: string, { device, link, destinations }: WatchedNetwork): boolean {
-  const [, label = '', text = ''] = /^\[(\w+)\](?:Deleted )?(.*)$/.exec(line) ?? []
-  const words = text.split(' ')
-  switch (label) {
-    case 'LINK':
-    case 'ADDR': {
-      // Before the link of the node is known, the address may appear on any.
-      const name = /^\d+: ([^\s:@]+)/.exec(text)?.[1]
-      return name === device || link === undefined || name === link
-    }
-    case 'ROUTE':
-      return (
-        words.some(word => destinations.has(word)) ||
-        text.includes(` proto ${routeProtocol} `) ||
-        text.includes(` dev ${device} `)
-      )
-    case 'NEIGH':
-      return text.includes(` dev ${device} `)
-    default:
-      return false
   }
 }

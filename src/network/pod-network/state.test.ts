@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { isRelevantChange } from './ip-monitor.ts'
+import { isRelevantChange } from './state.ts'
 
 const ofMachine = [
   '[LINK]2: eth0@if2: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP',
