@@ -31,10 +31,12 @@ import { claimNetworkSlot, type NetworkSlot } from '#/network/network-slot.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { ProxyMode } from '#/proxy/proxier.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { NodeAgent } from './node-agent.ts'
 import type { NodeMachine } from './node-kubelet.ts'
 import type { NamespacedNodes } from './namespaced-nodes.ts'
+import type { LockHolder } from './lock-folder.ts'
 import { nodeCgroup, nodeFolders, type NodeFolders } from './node-folders.ts'
 import { podNetworkOf, proxyNetworkOf } from './node-networks.ts'
 import { protectFromOutOfMemory } from './protect-from-out-of-memory.ts'
@@ -50,6 +52,8 @@ export interface ContainerNodeSettings {
   readonly program: readonly string[]
   readonly podCidrs?: readonly string[]
   readonly registryMirrors?: readonly RegistryMirror[]
+  /** nftables when absent. */
+  readonly proxyMode?: ProxyMode
 }
 
 export interface ContainerNodeOptions {
@@ -60,6 +64,7 @@ export interface ContainerNodeOptions {
   readonly folder: string
   readonly choice: ClusterNetworkOverrides
   readonly registryMirrors: readonly RegistryMirror[]
+  readonly proxyMode?: ProxyMode | undefined
   readonly count: number
   readonly program: readonly string[]
   /** The kubelet's version in the node status. */
@@ -162,6 +167,12 @@ export class ContainerNode implements AsyncDisposable {
     onProgress(others.size === 0 ? `node ${name} is ready` : `${1 + others.size} nodes are ready`)
   }
 
+  /** What `k8ts status` shows of this machine. */
+  get holderState(): Pick<LockHolder, 'serviceProxy'> {
+    const serviceProxy = this.#agent.proxyStatus
+    return serviceProxy ? { serviceProxy } : {}
+  }
+
   /** When the node stops, the containers of all nodes stay for the next process. */
   keepContainers(): void {
     this.#agent.keepContainers()
@@ -179,7 +190,7 @@ export class ContainerNode implements AsyncDisposable {
 
   async #startOtherNodes({ certificates: { ca }, server }: StartContainerNode): Promise<NamespacedNodes> {
     const { NamespacedNodes } = await import('./namespaced-nodes.ts')
-    const { machine, registryMirrors, count } = this.#options
+    const { machine, registryMirrors, proxyMode, count } = this.#options
     const { podCidrs, serviceCidrs, dnsAddress, nodeAddress } = this.network
     const flags = [
       `--cluster-cidr=${podCidrs.join()}`,
@@ -187,6 +198,7 @@ export class ContainerNode implements AsyncDisposable {
       `--cluster-dns=${dnsAddress}`,
       `--dns-upstream=${nodeAddress}`,
       `--vxlan-id=${vxlanIdOf(this.network.slot)}`,
+      ...(proxyMode ? [`--proxy-mode=${proxyMode}`] : []),
       ...registryMirrors.map(({ host, url }) => `--registry-mirror=${host}=${url}`),
     ]
     const { crypto } = machine

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Listener, Platform } from '#/platform/platform.ts'
+import type { SyncStatus } from '#/proxy/sync-reporter.ts'
 import type { StoreAlarm } from '#/store/store.ts'
 
 /** The process that holds the lock, and its state. */
@@ -32,6 +33,8 @@ export interface LockHolder {
   readonly slowSync?: SlowSync
   /** Why the last scheduled snapshot has failed; absent when it was taken. */
   readonly snapshotFailure?: string
+  /** Of this machine as a node; absent without one. */
+  readonly serviceProxy?: SyncStatus
   /** Of `k8ts host run`; absent if the process is the cluster. */
   readonly processes?: readonly HostProcessState[]
 }

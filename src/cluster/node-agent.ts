@@ -4,11 +4,13 @@ import type { Client } from '#/client/client.ts'
 import type { KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import type { NodeNetwork } from '#/network/node-network.ts'
 import type { PodNetworkSettings } from '#/network/pod-network.ts'
+import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
-import type { ProxyNetwork } from '#/proxy/nftables.ts'
+import type { ProxyMode, ProxyNetwork } from '#/proxy/proxier.ts'
+import { removeServiceRules } from '#/proxy/proxy-modes.ts'
 import { proxyServersAt } from '#/proxy/proxy-server.ts'
+import type { SyncStatus } from '#/proxy/sync-reporter.ts'
 import type { NodeFolders } from './node-folders.ts'
 import { NodeKubelet, type NodeMachine, type StartNodeKubelet } from './node-kubelet.ts'
 import { NodeProxy } from './node-proxy.ts'
@@ -27,6 +29,8 @@ export interface NodeAgentOptions {
   readonly proxyNetwork: ProxyNetwork
   /** Name of the tables of network policies. */
   readonly policyTable: string
+  /** nftables when absent. */
+  readonly proxyMode?: ProxyMode | undefined
   readonly podNetwork: PodNetworkSettings
   /** The kubelet's version in the node status. */
   readonly version: string
@@ -78,6 +82,11 @@ export class NodeAgent implements AsyncDisposable {
     return this.#proxy.synced
   }
 
+  /** Of the service proxy; undefined before the start. */
+  get proxyStatus(): SyncStatus | undefined {
+    return this.#proxy.status
+  }
+
   /** When the node stops, its containers and the rules and addresses of its services stay for the next process. */
   keepContainers(): void {
     this.#keepsContainers = true
@@ -92,6 +101,7 @@ export class NodeAgent implements AsyncDisposable {
       return this.#kubelet.release()
     }
     await Promise.all([this.#kubelet[Symbol.asyncDispose](), this.#proxy[Symbol.asyncDispose]()])
-    for (const table of [proxyNetwork.table, policyTable]) await removeNftablesTables(linux, table)
+    await removeServiceRules(linux, proxyNetwork.table)
+    await removeNftablesTables(linux, policyTable)
   }
 }

@@ -2,7 +2,7 @@
 import type { IpFamily } from '#/api/net/ip.ts'
 import { allNodesCidr, type NodeAddressing } from '#/network/cluster-network.ts'
 import type { PodNetworkSettings } from '#/network/pod-network.ts'
-import type { ProxyNetwork } from '#/proxy/nftables.ts'
+import type { ProxyNetwork } from '#/proxy/proxier.ts'
 
 /** Names on a host of a cluster of several machines, whose nodes are on a network of other machines. */
 export const hostNetwork = {

@@ -21,6 +21,7 @@ import { NodeNetwork } from '#/network/node-network.ts'
 import { isHandOver } from '#/platform/hand-over.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { ProxyMode } from '#/proxy/proxier.ts'
 import { NodeAgent, type StartNodeAgent } from './node-agent.ts'
 import type { NodeMachine } from './node-kubelet.ts'
 import { runDns } from './dns-process.ts'
@@ -50,6 +51,7 @@ export interface NodeProcessOptions {
   /** The VNI of the pod network, the same on all nodes of the cluster. */
   readonly vxlanId: number
   readonly registryMirrors: readonly RegistryMirror[]
+  readonly proxyMode?: ProxyMode | undefined
   readonly version: string
   readonly onProgress: (text: string) => void
 }

@@ -21,10 +21,11 @@ import { removeAnnouncedAddresses } from '#/network/remove-announced-addresses.t
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
-import type { ProxyNetwork } from '#/proxy/nftables.ts'
+import type { ProxyMode, ProxyNetwork } from '#/proxy/proxier.ts'
 import { ProxyMetrics } from '#/proxy/proxy-metrics.ts'
 import { ServiceProxy } from '#/proxy/proxy.ts'
 import type { ProxyServers } from '#/proxy/proxy-server.ts'
+import type { SyncStatus } from '#/proxy/sync-reporter.ts'
 
 export interface NodeProxyOptions {
   readonly platform: Platform
@@ -34,6 +35,8 @@ export interface NodeProxyOptions {
   readonly proxyNetwork: ProxyNetwork
   /** Name of the tables of network policies; absent if another CNI plugin enforces them. */
   readonly policyTable: string | undefined
+  /** nftables when absent. */
+  readonly proxyMode?: ProxyMode | undefined
   readonly servers: ProxyServers
   /** Set up by the caller; absent if another CNI plugin connects the pods. */
   readonly nodeNetwork?: Pick<NodeNetwork, 'ensure'> | undefined
@@ -48,6 +51,7 @@ export class NodeProxy implements AsyncDisposable {
   readonly #running: Promise<void>[] = []
   readonly #synced = Promise.withResolvers<void>()
   readonly #policies = Promise.withResolvers<NetworkPolicyAgent | undefined>()
+  #proxy: ServiceProxy | undefined
   #keepsAddresses = false
 
   constructor(options: NodeProxyOptions) {
@@ -56,7 +60,7 @@ export class NodeProxy implements AsyncDisposable {
 
   /** The client has the rights of `system:node-proxier`; its requests are measured in the registry. */
   start(clientOf: (metrics: MetricsRegistry) => Client): void {
-    const { proxyNetwork: network, nodeNetwork, ...options } = this.#options
+    const { proxyNetwork: network, proxyMode: mode = 'nftables', nodeNetwork, ...options } = this.#options
     const { platform } = options
     const metrics = new ProxyMetrics()
     const client = clientOf(metrics.registry)
@@ -65,7 +69,8 @@ export class NodeProxy implements AsyncDisposable {
         ?.ensure()
         .catch((error: unknown) => platform.log.error('Failed to restore the node network', { error }))
     }
-    const proxy = new ServiceProxy({ ...options, client, metrics, network, onRulesLost })
+    const proxy = new ServiceProxy({ ...options, client, metrics, network, mode, onRulesLost })
+    this.#proxy = proxy
     const { signal } = this.#stopping
     const informers = new Informers({ platform, client })
     const clusterName = network.table
@@ -90,6 +95,16 @@ export class NodeProxy implements AsyncDisposable {
     await agent?.protectPod(pod, addresses, signal)
   }
 
+  /** Of the service proxy; undefined before the start. */
+  get status(): SyncStatus | undefined {
+    return this.#proxy?.status
+  }
+
+  /** The next process continues to announce the load balancer addresses of the node. */
+  keepAddresses(): void {
+    this.#keepsAddresses = true
+  }
+
   #startPolicies(client: Client, registry: MetricsRegistry): void {
     const { platform, linux, nodeName, policyTable: table, proxyNetwork } = this.#options
     const { families } = proxyNetwork
@@ -107,11 +122,6 @@ export class NodeProxy implements AsyncDisposable {
           })
     this.#policies.resolve(agent)
     if (agent) this.#running.push(agent.run(this.#stopping.signal))
-  }
-
-  /** The next process continues to announce the load balancer addresses of the node. */
-  keepAddresses(): void {
-    this.#keepsAddresses = true
   }
 
   /** Withdraws the load balancer addresses unless they are kept. */

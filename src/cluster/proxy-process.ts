@@ -16,6 +16,7 @@ import { removeCniFiles } from '#/network/cni-files.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
 import { removePodNetwork, type PodNetworkSettings } from '#/network/pod-network.ts'
 import { removeAnnouncedAddresses } from '#/network/remove-announced-addresses.ts'
+import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import {
@@ -23,8 +24,8 @@ import {
   planConntrackSysctls,
   type ConntrackSettings,
 } from '#/proxy/conntrack-sysctls.ts'
-import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
-import type { ProxyNetwork } from '#/proxy/nftables.ts'
+import type { ProxyMode, ProxyNetwork } from '#/proxy/proxier.ts'
+import { removeServiceRules } from '#/proxy/proxy-modes.ts'
 import type { ProxyServers } from '#/proxy/proxy-server.ts'
 import type { NodeMachine } from './node-kubelet.ts'
 import { nodeFolders } from './node-folders.ts'
@@ -52,6 +53,7 @@ export interface ProxyProcessOptions {
   /** The VNI of the pod network, the same on all nodes of the cluster. */
   readonly vxlanId: number
   readonly nodePortAddresses: readonly string[] | undefined
+  readonly mode: ProxyMode
   readonly conntrack: ConntrackSettings
   readonly servers: (nodeAddress: string) => ProxyServers
   readonly requestLimits?: BucketLimits | undefined
@@ -95,6 +97,7 @@ async function run(options: ProxyProcessOptions, signal: AbortSignal): Promise<v
     proxyNetwork: planProxyNetwork(options, cluster),
     // Another CNI plugin enforces network policies itself.
     policyTable: podNetwork === 'none' ? undefined : hostNetwork.tables.policy,
+    proxyMode: options.mode,
     servers: servers(cluster.nodeAddress),
     nodeNetwork,
     podNetwork:
@@ -140,7 +143,8 @@ interface HostCniNetwork {
 /** Removes the rules and the pod network of a stopped proxy from the machine. */
 export async function cleanUpProxy({ platform, linux, folder, podCidrs }: HostNetworkOptions): Promise<void> {
   const { proxy, policy } = hostNetwork.tables
-  for (const table of [proxy, policy]) await removeNftablesTables(linux, table)
+  await removeServiceRules(linux, proxy)
+  await removeNftablesTables(linux, policy)
   await removeAnnouncedAddresses(linux, proxy)
   await removePodNetwork(linux, podNetworkOf({ ...hostNetwork, podCidrs }, { vni: 1 }))
   await nodeNetworkOf({ platform, linux, folder, podCidrs }, '').remove()

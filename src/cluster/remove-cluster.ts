@@ -7,9 +7,10 @@ import { readNetworkSlot, type NetworkSlot } from '#/network/network-slot.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
 import { removePodNetwork } from '#/network/pod-network.ts'
 import { removeAnnouncedAddresses } from '#/network/remove-announced-addresses.ts'
+import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
+import { removeServiceRules } from '#/proxy/proxy-modes.ts'
 import { removeNamespacedNodes } from './namespaced-node.ts'
 import { nodeCgroup, nodeFolders } from './node-folders.ts'
 import { podNetworkOf } from './node-networks.ts'
@@ -51,7 +52,8 @@ async function removeNetwork({ platform, linux, folder, claim }: Left): Promise<
   const network = planClusterNetwork(claim.slot)
   const { cni, addresses } = nodeFolders(folder)
   const { proxy, policy } = network.tables
-  for (const table of [proxy, policy]) await removeNftablesTables(linux, table)
+  await removeServiceRules(linux, proxy)
+  await removeNftablesTables(linux, policy)
   await removeAnnouncedAddresses(linux, proxy)
   const { device, podCidrs } = podNetworkOf(network, { vni: claim.slot })
   await removePodNetwork(linux, { device, podCidrs })

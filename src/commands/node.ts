@@ -19,6 +19,7 @@ import { nodeLinux, nodePlatform, terminationSignal } from '#/platform/node.ts'
 import { connectCluster } from './cluster-connection.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
 import { nodeMachine } from './node-machine.ts'
+import { proxyModeFlag } from './proxy/mode-flag.ts'
 import { logLevel, verbosityFlag } from './verbosity.ts'
 import { commandWithVerbs, type Invocation } from './verbs.ts'
 import manifest from '../../package.json' with { type: 'json' }
@@ -42,6 +43,7 @@ const nodeFlags = {
   'cgroup-root': stringFlag('PATH', 'run: parent of the cgroups of pods (/k8ts)'),
   'network-name': stringFlag('NAME', 'run: name of the CNI network and of nftables tables (k8ts)'),
   'vxlan-id': integerFlag('N', 'run: VNI of the pod network, the same on all nodes of the cluster (1)'),
+  'proxy-mode': proxyModeFlag,
   'registry-mirror': {
     value: 'HOST=URL',
     help: 'run: pull images of registry HOST from URL first',
@@ -126,6 +128,7 @@ async function run({ terminal, flags }: NodeInvocation): Promise<number> {
     networkName: flags['network-name'] ?? 'k8ts',
     vxlanId: flags['vxlan-id'] ?? 1,
     registryMirrors: flags['registry-mirror'] ?? [],
+    proxyMode: flags['proxy-mode'],
     version: gitVersion({ version: manifest.version }),
     onProgress: (text: string) => terminal.write(`${text}\n`),
   }

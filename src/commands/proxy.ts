@@ -28,6 +28,7 @@ import {
   type ProxySettings,
   type ServerAddress,
 } from './proxy/configuration-file.ts'
+import { proxyModeFlag } from './proxy/mode-flag.ts'
 import { componentStopDeadlineMs } from './run-component.ts'
 import { logLevel, verbosityFlag } from './verbosity.ts'
 
@@ -40,6 +41,7 @@ const proxyFlags = {
   'hostname-override': stringFlag('NAME', 'name of the node (the host name)'),
   'cluster-cidr': cidrs('pod CIDRs of the cluster', given => given.flatMap(parseCidrs)),
   'pod-network': podNetworkFlag,
+  'proxy-mode': proxyModeFlag,
   'vxlan-id': integerFlag('N', 'VNI of the pod network, the same on all nodes of the cluster (1)'),
   'nodeport-addresses': cidrs('addresses that accept node ports, or primary (all)', given =>
     parseNodePortAddresses(given.flatMap(each => each.split(','))),
@@ -52,7 +54,7 @@ const proxyFlags = {
 
 const help = `Usage: k8ts proxy [FLAGS]
 
-Runs the service proxy as a process of its own, the role of kube-proxy with nftables, and the pod network between nodes.
+Runs the service proxy as a process of its own, the role of kube-proxy, and the pod network between nodes.
 Rules and routes remain when it stops, and the next one continues with them. Health is served at port 10256, metrics at
 port 10249 of the node's address.
 
@@ -114,6 +116,7 @@ function planProxy(
     podNetwork,
     detectsLocalByNode: file.detectsLocalByNode ?? false,
     vxlanId: flags['vxlan-id'] ?? 1,
+    mode: flags['proxy-mode'] ?? file.mode ?? 'nftables',
     nodePortAddresses: flags['nodeport-addresses'] ?? file.nodePortAddresses,
     servers: nodeAddress => {
       const usual = proxyServersAt(nodeAddress)

@@ -15,8 +15,8 @@ import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
 const help = `Usage: k8ts status [--data-dir DIR]
 
 Shows the state of the cluster in this folder: the URL of the API server, restarts after a crash, alarms of the store, a
-failed snapshot, a slow disk, the processes of a host, nodes and pods. Exits with 0 if the cluster is ready and there
-are no alarms, otherwise with 1.
+failed snapshot, a slow disk, rules of services that cannot be written, the processes of a host, nodes and pods. Exits
+with 0 if the cluster is ready and there is no such trouble, otherwise with 1.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -49,6 +49,7 @@ export const command: Command = {
     terminal.write(describeOwner(owner, platform.clock.now()))
     for (const { type, message } of alarms) terminal.write(`store alarm ${type}: ${message}\n`)
     terminal.write(describeStoreTroubles(owner, platform.clock.now()))
+    terminal.write(describeServiceProxy(owner))
     terminal.write(describeProcesses(owner, folder))
     if (!owner.isReady) return 1
     // A worker has no kubeconfig of an administrator.
@@ -59,7 +60,8 @@ export const command: Command = {
     const snapshots = await listSnapshots(platform, snapshotsFolder(folder))
     terminal.write(describeSnapshots(snapshots, platform.clock.now()))
     terminal.write(`export KUBECONFIG=${adminKubeconfig(folder)}\n`)
-    return objects.nodes.every(isReady) && alarms.length === 0 ? 0 : 1
+    const isSound = alarms.length === 0 && owner.serviceProxy?.failure === undefined
+    return objects.nodes.every(isReady) && isSound ? 0 : 1
   },
 }
 
@@ -104,6 +106,14 @@ function describeStoreTroubles({ slowSync, snapshotFailure }: LockHolder, nowMs:
   if (slowSync === undefined || agoMs > slowSyncShownMs) return failed
   const took = (slowSync.tookMs / 1_000).toFixed(1)
   return `${failed}slow disk: a sync of the store took ${took} s, ${describeMinutes(agoMs)} ago\n`
+}
+
+function describeServiceProxy({ serviceProxy }: LockHolder): string {
+  const { mode, fallback, failure } = serviceProxy ?? {}
+  const fellBack = fallback === undefined ? '' : `service proxy: mode ${mode}, since ${fallback}\n`
+  const failed =
+    failure === undefined ? '' : `service proxy: cannot write the ${mode} rules of services: ${failure}\n`
+  return fellBack + failed
 }
 
 /** A disk that was slow long ago does not explain what is slow now. */

@@ -17,6 +17,7 @@ import { missingFeatures, checkContainerPreflight } from '#/cluster/container-pr
 import type { Command, Terminal } from '#/command-line/command.ts'
 import { parseRegistryMirror, type RegistryMirror } from '#/cri/registry-mirrors.ts'
 import { isLinux, nodeLinux, nodePlatform, programCommand } from '#/platform/node.ts'
+import { proxyModeFlag } from './proxy/mode-flag.ts'
 import { runDetached } from './run-detached.ts'
 import { clusterFlags, runCluster } from './run-cluster.ts'
 
@@ -54,6 +55,7 @@ const upFlags = {
     'addresses of LoadBalancer services: 192.0.2.0/28,192.0.2.40-192.0.2.50',
   ),
   'registry-mirror': registryMirrors,
+  'proxy-mode': proxyModeFlag,
   'scheduler-config': valueFlag('FILE', "the scheduler's configuration (KubeSchedulerConfiguration)", file),
   'policy-config-file': valueFlag('FILE', 'legacy scheduler configuration (Policy)', file),
   ...clusterFlags,
@@ -122,9 +124,8 @@ function validateFlags(flags: UpFlags): void {
   }
   const { runtime = 'auto' } = flags
   const isWithoutContainers = flags['no-node'] || flags['simulated-nodes'] || runtime === 'simulated'
-  if (flags['registry-mirror'] && isWithoutContainers) {
-    throw new UsageError('--registry-mirror requires a node with containers')
-  }
+  for (const name of ['registry-mirror', 'proxy-mode'] as const)
+    if (flags[name] && isWithoutContainers) throw new UsageError(`--${name} requires a node with containers`)
 }
 
 /** Explains in one line a node that is simulated although no flag asks for it. */
@@ -136,7 +137,7 @@ async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesSet
   const linux = isLinux() ? await nodeLinux() : undefined
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const why = await checkContainerPreflight(platform, linux)
-  const { 'pod-cidr': podCidrs, 'registry-mirror': mirrors } = flags
+  const { 'pod-cidr': podCidrs, 'registry-mirror': mirrors, 'proxy-mode': proxyMode } = flags
   if (linux !== undefined && why === undefined) {
     const lacks = await missingFeatures(platform, linux)
     if (lacks !== undefined) terminal.write(`${lacks}\n`)
@@ -147,6 +148,7 @@ async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesSet
       program: programCommand(),
       ...(podCidrs && { podCidrs }),
       ...(mirrors && { registryMirrors: mirrors }),
+      ...(proxyMode && { proxyMode }),
     }
   }
   if (runtime === 'containerd') throw new Error(`cannot run containers: ${why}`)

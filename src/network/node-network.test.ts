@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { planClusterNetwork } from './cluster-network.ts'
 import { cniConfiguration } from './node-network/cni.ts'
-import { planForwarding, planForwardingRemoval, masqueradeTable } from './node-network/packet-filter.ts'
+import {
+  masqueradeTable,
+  planForwarding,
+  planForwardingRemoval,
+  planIptablesMasquerade,
+  planIptablesMasqueradeRemoval,
+} from './node-network/packet-filter.ts'
 
 const network = planClusterNetwork(2)
 
@@ -102,4 +108,26 @@ test('the CNI configuration for the container runtime', () => {
     plugins.map(({ mtu }) => mtu),
     [1450, undefined],
   )
+})
+
+test('egress is masqueraded with iptables where nft cannot work, once, and the rules are removed', () => {
+  const chain = 'K8TS2-MASQUERADE'
+  const rules = [
+    `:${chain} - [0:0]`,
+    `-A ${chain} -o k8ts2 -j RETURN`,
+    `-A ${chain} -d 10.214.2.0/24 -j RETURN`,
+    `-A ${chain} -d 10.242.0.0/16 -j RETURN`,
+    `-A ${chain} -s 10.214.2.0/24 -j MASQUERADE --random-fully`,
+    `-A ${chain} -s 10.242.0.0/16 -j MASQUERADE --random-fully`,
+  ]
+  const jump = `-A POSTROUTING -j ${chain}`
+  assert.deepEqual(planIptablesMasquerade([], network, 4), [...rules, jump])
+  assert.deepEqual(planIptablesMasquerade([jump], network, 4), rules)
+  assert.deepEqual(planIptablesMasquerade([], network, 6), [])
+  assert.deepEqual(planIptablesMasqueradeRemoval(['-N OTHER'], network), [])
+  assert.deepEqual(planIptablesMasqueradeRemoval([`-N ${chain}`, jump], network), [
+    `-D POSTROUTING -j ${chain}`,
+    `-F ${chain}`,
+    `-X ${chain}`,
+  ])
 })

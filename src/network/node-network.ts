@@ -8,6 +8,8 @@
  *
  * All operations are idempotent, and `remove` removes everything except the IP forwarding sysctl.
  */
+import { nftFault } from '#/nftables/nft-fault.ts'
+import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Files } from '#/platform/platform.ts'
 import type { NodeAddressing } from './cluster-network.ts'
@@ -18,7 +20,8 @@ import {
   planForwarding,
   planForwardingRemoval,
   masqueradeTable,
-  deleteMasqueradeTable,
+  planIptablesMasquerade,
+  planIptablesMasqueradeRemoval,
 } from './node-network/packet-filter.ts'
 
 export interface NodeNetworkOptions {
@@ -46,8 +49,20 @@ export class NodeNetwork {
     const { linux, network, claim } = this.#options
     if (claim) await this.#ensureBridge(claim)
     await setSwitches(linux, network.podCidrs)
-    await linux.run(['nft', '-f', '-'], { stdin: masqueradeTable(network, claim?.bridgeAddress) })
+    await this.#masquerade()
     await this.#changeIptables(planForwarding)
+  }
+
+  /** With iptables where `nft` cannot work; a service proxy does the same and reports it. */
+  async #masquerade(): Promise<void> {
+    const { linux, network, claim } = this.#options
+    try {
+      await linux.run(['nft', '-f', '-'], { stdin: masqueradeTable(network, claim?.bridgeAddress) })
+    } catch (error) {
+      if (nftFault(error) === undefined) throw error
+      for (const [program, family] of [['iptables', 4] as const, ['ip6tables', 6] as const])
+        await this.#changeNat(program, rules => planIptablesMasquerade(rules, network, family))
+    }
   }
 
   async #ensureBridge(claim: NetworkSlot): Promise<void> {
@@ -60,7 +75,7 @@ export class NodeNetwork {
   /** Must be called after all pods are gone. */
   async remove(): Promise<void> {
     const { linux, files, network, claim, folders } = this.#options
-    await linux.run(['nft', '-f', '-'], { stdin: deleteMasqueradeTable(network) })
+    await removeNftablesTables(linux, network.tables.network)
     await this.#changeIptables(planForwardingRemoval)
     for (const program of ['iptables', 'ip6tables']) await this.#removeHostPorts(program)
     if (claim && (await hasBridge(linux, claim)))
@@ -78,16 +93,18 @@ export class NodeNetwork {
   }
 
   async #removeHostPorts(program: string): Promise<void> {
-    const { linux, network } = this.#options
-    const change = async (plan: (rules: readonly string[]) => readonly string[]): Promise<void> => {
-      const changes = plan(await this.#rules([program, '-w', '-t', 'nat']))
-      if (changes.length === 0) return
-      const stdin = ['*nat', ...changes, 'COMMIT', ''].join('\n')
-      await linux.run([`${program}-restore`, '-w', '--noflush'], { stdin })
-    }
-    await change(rules => planHostPortRemoval(rules, network.bridge))
+    const { network } = this.#options
+    await this.#changeNat(program, rules => planIptablesMasqueradeRemoval(rules, network))
+    await this.#changeNat(program, rules => planHostPortRemoval(rules, network.bridge))
     // Fails if another user of the port mapping plugin adds a rule concurrently; the chains are then kept.
-    await change(planHostPortCleanup).catch(() => undefined)
+    await this.#changeNat(program, planHostPortCleanup).catch(() => undefined)
+  }
+
+  async #changeNat(program: string, plan: (rules: readonly string[]) => readonly string[]): Promise<void> {
+    const changes = plan(await this.#rules([program, '-w', '-t', 'nat']))
+    if (changes.length === 0) return
+    const stdin = ['*nat', ...changes, 'COMMIT', ''].join('\n')
+    await this.#options.linux.run([`${program}-restore`, '-w', '--noflush'], { stdin })
   }
 
   async #rules(iptables: readonly string[]): Promise<readonly string[]> {

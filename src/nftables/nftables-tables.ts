@@ -7,6 +7,7 @@
 import type { IpFamily } from '#/api/net/ip.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Log } from '#/platform/platform.ts'
+import { nftFault } from './nft-fault.ts'
 import { Ruleset, type Change, type Fragment } from './ruleset.ts'
 import { tableFamily } from './table-family.ts'
 import { chainsOf, changesText, deleteTable } from './transaction.ts'
@@ -134,6 +135,10 @@ export class NftablesTables {
       return true
     } catch (error) {
       signal.throwIfAborted()
+      if (nftFault(error) !== undefined) {
+        this.#isWhole = false
+        throw error
+      }
       this.#options.onRejected?.(texts.every(each => each === '') ? 'cleanup' : 'sync')
       log.warn('nftables rules were modified, doing a full sync', { table, error })
       return false
@@ -156,8 +161,20 @@ interface FamilyChanges {
   readonly changes: readonly Change[]
 }
 
-/** Removes the tables of this name; does nothing if there are none. */
+/**
+ * Removes the tables of this name; does nothing if there are none. Where `nft` cannot delete them they are emptied, so
+ * that they have no effect.
+ */
 export async function removeNftablesTables(linux: Pick<Linux, 'run'>, table: string): Promise<void> {
-  const stdin = ([4, 6] as const).map(family => deleteTable({ family, table })).join('')
-  await linux.run(['nft', '-f', '-'], { stdin })
+  const families = [4, 6] as const
+  const stdin = families.map(family => deleteTable({ family, table })).join('')
+  try {
+    await linux.run(['nft', '-f', '-'], { stdin })
+  } catch (error) {
+    if (nftFault(error) === undefined) throw error
+    for (const family of families) {
+      const flush = ['nft', 'flush', 'table', tableFamily(family).name, table]
+      await linux.run(flush).catch(() => undefined)
+    }
+  }
 }

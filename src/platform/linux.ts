@@ -8,8 +8,8 @@ export interface Linux {
   readonly mounts: Mounts
   readonly machine: HostInfo
   /**
-   * Runs a short command. On failure the error includes its output and has its `exitCode`, or Node's `code`
-   * if there is no such program.
+   * Runs a short command. On failure the error includes its output and has its `exitCode`, the signal that it was
+   * `killedBy` unless it has timed out, or Node's `code` if there is no such program.
    */
   run(command: readonly string[], options?: RunOptions): Promise<string>
 }

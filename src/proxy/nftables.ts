@@ -4,50 +4,20 @@
  * `nft list table ip k8ts0-proxy` shows chains named after their services.
  */
 import type { IpFamily } from '#/api/net/ip.ts'
-import { NftablesTables, type PreviousTable } from '#/nftables/nftables-tables.ts'
+import { NftablesTables, staleMs, type PreviousTable } from '#/nftables/nftables-tables.ts'
 import { tableFamily } from '#/nftables/table-family.ts'
-import type { Linux } from '#/platform/linux.ts'
-import type { Log } from '#/platform/platform.ts'
 import { parseSets, restoreCommands, retainedAffinity, type AffinityEntry } from './nftables/affinity.ts'
 import { baseRules } from './nftables/base-rules.ts'
 import { fragmentOf } from './nftables/fragment.ts'
 import type { PortPlan } from './plan.ts'
+import type { Proxier, ProxierOptions } from './proxier.ts'
 
-export interface NftablesOptions {
-  readonly linux: Pick<Linux, 'run'>
-  readonly log: Log
-  readonly network: ProxyNetwork
-  /** Called when the kernel has rejected a transaction: one that only deletes unused chains, or any other. */
-  readonly onRejected?: (kind: 'cleanup' | 'sync') => void
-}
-
-/** The network of the node. Ranges and addresses may be of both families. */
-export interface ProxyNetwork {
-  /** Name of the tables. */
-  readonly table: string
-  readonly families: readonly IpFamily[]
-  /** Ranges of all pods of the cluster. */
-  readonly podCidrs: readonly string[]
-  /** Packets to unassigned addresses in these ranges are dropped. */
-  readonly serviceCidrs: readonly string[]
-  readonly nodeAddresses: readonly string[]
-  /**
-   * Local addresses that accept node ports; by default all but loopback addresses. The node's addresses
-   * always accept them.
-   */
-  readonly nodePortAddresses?: readonly string[]
-  /**
-   * Addresses of other clusters on this machine: they do not accept node ports, unless they are addresses of
-   * the node.
-   */
-  readonly foreignAddresses?: readonly string[]
-}
-
-export class NftablesRules {
-  readonly #options: NftablesOptions
+export class NftablesRules implements Proxier {
+  readonly mode = 'nftables'
+  readonly #options: ProxierOptions
   readonly #tables: NftablesTables
 
-  constructor(options: NftablesOptions) {
+  constructor(options: ProxierOptions) {
     const { linux, log, network, onRejected } = options
     this.#options = options
     this.#tables = new NftablesTables({
@@ -62,7 +32,6 @@ export class NftablesRules {
     })
   }
 
-  /** Sets the plans of a service; none for a deleted one. Written by `apply`. */
   set(service: string, ports: readonly PortPlan[]): void {
     const { network } = this.#options
     this.#tables.set(service, family => {
@@ -71,28 +40,24 @@ export class NftablesRules {
     })
   }
 
-  /** True if the next `apply` replaces whole tables. */
   get isFullSyncNeeded(): boolean {
     return this.#tables.isFullSyncNeeded
   }
 
-  /** True if chains are waiting to be deleted by an `apply` after `staleMs`. */
-  get hasStale(): boolean {
-    return this.#tables.hasStale
+  get nextApplyMs(): number | undefined {
+    return this.#tables.hasStale ? staleMs : undefined
   }
 
-  /**
-   * Writes pending changes. False if the whole table had to be replaced because it had been modified. Throws
-   * Error when that fails too; the next call retries.
-   */
   apply(nowMs: number, signal: AbortSignal): Promise<boolean> {
     return this.#tables.apply(nowMs, signal)
   }
 
-  /** True if the tables exist: another program may have flushed all rules of the machine. */
   verify(signal: AbortSignal): Promise<boolean> {
     return this.#tables.verify(signal)
   }
+
+  /** The rules remain. */
+  async [Symbol.asyncDispose](): Promise<void> {}
 
   async #restoreAffinity(
     { family, objects }: PreviousTable,

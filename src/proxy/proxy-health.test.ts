@@ -27,6 +27,18 @@ test('the proxy is unhealthy while a change waits for more than a minute', async
   assert.equal(see(), 'true true')
 })
 
+test('the proxy is unhealthy when the first rules cannot be written', async () => {
+  const simulation = new Simulation({ seed: 1 })
+  const health = new ProxyHealth(simulation.host('node').clock, [4])
+  health.queued()
+  health.failed()
+  assert(health.livez().isHealthy)
+  await simulation.advance(61_000)
+  assert(!health.livez().isHealthy)
+  health.updated()
+  assert(health.livez().isHealthy)
+})
+
 test('a node that is being deleted is alive, but takes no new traffic', () => {
   const health = new ProxyHealth(new Simulation({ seed: 1 }).host('node').clock, [4])
   const metadata = { name: 'n1' }

@@ -26,6 +26,7 @@ export class ProxyHealth {
   /** Since when a change waits, on the monotonic clock. */
   #pendingSinceMs: number | undefined
   #updatedMs: number | undefined
+  #hasFailed = false
   /** False until the node is known, and when it is being deleted. */
   #isNodeEligible = false
 
@@ -43,15 +44,21 @@ export class ProxyHealth {
     this.#updatedMs = this.#clock.now()
   }
 
+  /** Rules could not be written. */
+  failed(): void {
+    this.#hasFailed = true
+  }
+
   setNode(node: Node | undefined): void {
     const taints = node?.spec?.taints ?? []
     this.#isNodeEligible =
       node !== undefined && !isBeingDeleted(node) && !taints.some(({ key }) => key === toBeDeletedTaint)
   }
 
-  /** True until the first sync, which is not late yet. */
+  /** True while the first sync, which may be large, has not failed. */
   get isHealthy(): boolean {
-    if (this.#updatedMs === undefined || this.#pendingSinceMs === undefined) return true
+    const isStarting = this.#updatedMs === undefined && !this.#hasFailed
+    if (isStarting || this.#pendingSinceMs === undefined) return true
     return this.#clock.monotonicMs() - this.#pendingSinceMs < healthTimeoutMs
   }
 

@@ -2,6 +2,7 @@
 import type { IpFamily } from '#/api/net/ip.ts'
 import { MetricsRegistry, type Histogram, type ScalarMetric, type ScalarSeries } from '#/base/metrics.ts'
 import type { PortPlan } from './plan.ts'
+import type { ProxyMode } from './proxier.ts'
 
 /** A millisecond, and twice as much each. */
 const syncBuckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
@@ -26,6 +27,7 @@ export class ProxyMetrics {
   readonly lastQueued: ScalarMetric
   readonly syncFailures: ScalarMetric
   readonly cleanupFailures: ScalarMetric
+  readonly restoreFailures: ScalarMetric
   readonly serviceChanges: ScalarSeries
   readonly serviceChangesPending: ScalarSeries
   readonly endpointChanges: ScalarSeries
@@ -63,6 +65,11 @@ export class ProxyMetrics {
       labels,
     )
     this.syncFailures = counter(`${prefix}_nftables_sync_failures_total`, 'Failed writes of rules.', labels)
+    this.restoreFailures = counter(
+      `${prefix}_iptables_restore_failures_total`,
+      'Failed writes of iptables rules.',
+      labels,
+    )
     this.cleanupFailures = counter(`${prefix}_nftables_cleanup_failures_total`, 'Failed cleanups.', labels)
     this.serviceChanges = counter(`${prefix}_service_changes_total`, 'Changes of services.').with()
     this.serviceChangesPending = gauge(`${prefix}_service_changes_pending`, 'Those not written yet.').with()
@@ -75,6 +82,13 @@ export class ProxyMetrics {
     this.conntrackDeleted = counter('conntrack_reconciler_deleted_entries_total', 'Entries deleted.', labels)
     this.healthz = counter('proxy_healthz_total', 'Answers of /healthz.', ['code'])
     this.livez = counter('proxy_livez_total', 'Answers of /livez.', ['code'])
+  }
+
+  /** Counts a transaction that the kernel has rejected. */
+  rejected(mode: ProxyMode, kind: 'cleanup' | 'sync', families: readonly IpFamily[]): void {
+    const ofNftables = kind === 'cleanup' ? this.cleanupFailures : this.syncFailures
+    const failures = mode === 'nftables' ? ofNftables : this.restoreFailures
+    for (const family of families) failures.with(familyLabel(family)).add()
   }
 
   /** Counts service ports whose traffic is dropped for lack of a local endpoint, at each scrape. */

@@ -14,7 +14,7 @@ export interface ProxyServerOptions {
   readonly health: ProxyHealth
   readonly metrics: ProxyMetrics
   /** Shown by `/configz`. */
-  readonly configuration: Readonly<Record<string, unknown>>
+  readonly configuration: () => Readonly<Record<string, unknown>>
 }
 
 interface ServedAddress {
@@ -70,9 +70,9 @@ function answerMetrics(
     case '/healthz':
       return { status: 200, mediaType: plainText, text: 'ok' }
     case '/proxyMode':
-      return { status: 200, mediaType: plainText, text: 'nftables' }
+      return { status: 200, mediaType: plainText, text: String(configuration()['mode']) }
     case '/configz': {
-      const text = JSON.stringify({ 'kubeproxy.config.k8s.io': configuration })
+      const text = JSON.stringify({ 'kubeproxy.config.k8s.io': configuration() })
       return { status: 200, mediaType: 'application/json', text }
     }
     default:

@@ -1,7 +1,7 @@
 /**
- * The service proxy of a node: watches services and endpoint slices and writes nftables rules. Changes in
- * quick succession are written together; when idle it only verifies periodically that the rules still exist.
- * The rules remain when it stops, since pods keep running.
+ * The service proxy of a node: watches services and endpoint slices and has their rules written in its mode
+ * (`proxier.ts`). Changes in quick succession are written together; when idle it only verifies periodically that the
+ * rules still exist. The rules remain when it stops, since pods keep running.
  */
 import type { Service } from '#/api/generated/core/v1.ts'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
@@ -16,8 +16,9 @@ import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { Index } from '#/client/indexer.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { staleMs } from '#/nftables/nftables-tables.ts'
-import { NftablesRules, type ProxyNetwork } from './nftables.ts'
+import { createProxier, removeOtherRules } from './proxy-modes.ts'
+import type { Proxier, ProxyMode, ProxyNetwork } from './proxier.ts'
+import { SyncReporter, type SyncStatus } from './sync-reporter.ts'
 import { planService, type PortPlan, type ServicePlan } from './plan.ts'
 import { Conntrack } from './conntrack.ts'
 import { ServiceHealthServer } from './service-health-server.ts'
@@ -34,6 +35,10 @@ export interface ServiceProxyOptions {
   readonly client: Client
   readonly nodeName: string
   readonly network: ProxyNetwork
+  /** nftables when absent. */
+  readonly mode?: ProxyMode
+  /** Replaces that of the mode. */
+  readonly proxier?: Proxier
   /** Addresses of health check node ports; the node's addresses when absent. */
   readonly healthAddresses?: readonly string[]
   /** For health and metrics; none when absent. */
@@ -69,7 +74,8 @@ export class ServiceProxy {
   readonly #informers: Informers
   readonly #services: Informer<Service>
   readonly #slicesOf: Index<EndpointSlice>
-  readonly #rules: NftablesRules
+  readonly #proxier: Proxier
+  readonly #reporter: SyncReporter
   readonly #conntrack: Conntrack
   readonly #plans = new Map<string, ServicePlan>()
   /** Services to be planned again. */
@@ -79,6 +85,8 @@ export class ServiceProxy {
   readonly #startedMs: number
   readonly #synced = Promise.withResolvers<void>()
   #zone = ''
+  /** The mode whose rules are the only ones. */
+  #modeAlone: ProxyMode | undefined
   #isConntrackStale = true
   #wake = Promise.withResolvers<void>()
 
@@ -92,16 +100,17 @@ export class ServiceProxy {
     this.metrics.countDropped(families, () => this.#ports())
     if (options.usage) addProcessMetrics(this.metrics.registry, options.usage)
     this.#informers = new Informers({ platform, client })
-    this.#rules = new NftablesRules({
-      linux,
-      network,
-      log: platform.log,
-      onRejected: kind => {
-        const { cleanupFailures, syncFailures } = this.metrics
-        for (const family of families)
-          (kind === 'cleanup' ? cleanupFailures : syncFailures).with(familyLabel(family)).add()
-      },
-    })
+    this.#reporter = new SyncReporter({ platform, client, nodeName })
+    this.#proxier =
+      options.proxier ??
+      createProxier(options.mode ?? 'nftables', {
+        platform,
+        linux,
+        network,
+        log: platform.log,
+        onRejected: kind => this.metrics.rejected(this.#proxier.mode, kind, families),
+        onFallback: reason => this.#reporter.fellBack(reason),
+      })
     this.#conntrack = new Conntrack(linux, platform, (family, seconds, deleted) => {
       this.metrics.conntrackDuration.with(familyLabel(family)).observe(seconds)
       this.metrics.conntrackDeleted.with(familyLabel(family)).add(deleted)
@@ -125,6 +134,7 @@ export class ServiceProxy {
       .of(nodes, { fieldSelector: `metadata.name=${nodeName}` })
       .addEventHandler((_key, { newObject }) => {
         this.health.setNode(newObject)
+        this.#reporter.setNode(newObject)
         const zone = newObject?.metadata.labels?.['topology.kubernetes.io/zone'] ?? ''
         if (zone === this.#zone) return
         this.#zone = zone
@@ -137,24 +147,37 @@ export class ServiceProxy {
     return this.#synced.promise
   }
 
+  /** The mode that has effect, and why services cannot be written. */
+  get status(): SyncStatus {
+    return { mode: this.#proxier.mode, ...this.#reporter.status }
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { platform, network, healthAddresses = network.nodeAddresses } = this.#options
-    const following = Promise.all([this.#informers.run(signal), this.#serve(signal)])
+    const following = Promise.all([
+      this.#informers.run(signal),
+      this.#reporter.run(signal),
+      this.#serve(signal),
+    ])
+    await using _proxier = this.#proxier
     await using health = new ServiceHealthServer(platform, healthAddresses, () => this.health.isHealthy)
     await this.#informers.waitForSync(signal).catch(() => undefined)
     let failures = 0
     let idleMs = 0
     while (!signal.aborted) {
       try {
-        const isLost = idleMs >= verifyIntervalMs && !(await this.#rules.verify(signal))
+        const isLost = idleMs >= verifyIntervalMs && !(await this.#proxier.verify(signal))
         if (!(await this.#sync(signal)) || isLost) this.#options.onRulesLost?.()
         await health.sync(this.#health())
         failures = 0
+        this.#reporter.succeeded()
         this.#synced.resolve()
+        await this.#removeOtherRules()
       } catch (error) {
         if (signal.aborted) break
         failures++
-        platform.log.error('Failed to sync nftables rules', { error })
+        this.health.failed()
+        this.#reporter.failed(error, this.#proxier.mode)
       }
       idleMs = await this.#rest(failures, signal)
     }
@@ -164,18 +187,31 @@ export class ServiceProxy {
   async #serve(signal: AbortSignal): Promise<void> {
     const { platform, servers, network, nodeName } = this.#options
     if (servers === undefined) return
-    const configuration = {
+    const configuration = (): Readonly<Record<string, unknown>> => ({
       kind: 'KubeProxyConfiguration',
       apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
-      mode: 'nftables',
+      mode: this.#proxier.mode,
       clusterCIDR: network.podCidrs.join(','),
       hostnameOverride: nodeName,
       nodePortAddresses: network.nodePortAddresses ?? [],
-    }
+    })
     await runProxyServer(
       { platform, servers, health: this.health, metrics: this.metrics, configuration },
       signal,
     )
+  }
+
+  /** After the first sync in a mode, so that services are always handled. */
+  async #removeOtherRules(): Promise<void> {
+    const { mode } = this.#proxier
+    if (this.#modeAlone === mode || this.#options.proxier) return
+    this.#modeAlone = mode
+    try {
+      await removeOtherRules(this.#options, mode)
+    } catch (error) {
+      // Usually there are none.
+      this.#options.platform.log.warn('Failed to remove the rules of other proxy modes', { mode, error })
+    }
   }
 
   #recordTriggerTime(slice: EndpointSlice | undefined): void {
@@ -204,7 +240,7 @@ export class ServiceProxy {
       return 0
     }
     const waiting = new AbortController()
-    const timeoutMs = this.#rules.hasStale ? staleMs : verifyIntervalMs
+    const timeoutMs = this.#proxier.nextApplyMs ?? verifyIntervalMs
     const slept = clock.sleep(timeoutMs, AbortSignal.any([signal, waiting.signal])).catch(() => undefined)
     await Promise.race([this.#wake.promise, slept])
     waiting.abort()
@@ -235,9 +271,9 @@ export class ServiceProxy {
     const { platform, network } = this.#options
     const { syncDuration, fullSyncDuration, partialSyncDuration } = this.metrics
     const beganMs = platform.clock.monotonicMs()
-    const ofKind = this.#rules.isFullSyncNeeded ? fullSyncDuration : partialSyncDuration
+    const ofKind = this.#proxier.isFullSyncNeeded ? fullSyncDuration : partialSyncDuration
     try {
-      return await this.#rules.apply(beganMs, signal)
+      return await this.#proxier.apply(beganMs, signal)
     } finally {
       const seconds = (platform.clock.monotonicMs() - beganMs) / 1_000
       for (const duration of [syncDuration, ofKind])
@@ -275,7 +311,7 @@ export class ServiceProxy {
       })
     if (after) this.#plans.set(key, after)
     else this.#plans.delete(key)
-    this.#rules.set(key, after?.ports ?? [])
+    this.#proxier.set(key, after?.ports ?? [])
     const ports = new Map((after?.ports ?? []).map(port => [portKey(port), port]))
     for (const port of before?.ports ?? []) {
       if (affectsConntrack(port, ports.get(portKey(port)))) this.#isConntrackStale = true

@@ -18,6 +18,7 @@ interface Serve {
   readonly host: string
   readonly port: number
   readonly name: string
+  readonly keeps: boolean
 }
 
 interface Ask {
@@ -48,7 +49,15 @@ interface Exchange {
   readonly timeoutMs: number
 }
 
-type Command = Serve | Ask | Echo | Open | Exchange
+/** Opens connections that stay open; an answer of `held` names the servers of those that still are. */
+interface Hold {
+  readonly does: 'hold' | 'held'
+  readonly host: string
+  readonly port: number
+  readonly count: number
+}
+
+type Command = Serve | Ask | Echo | Open | Exchange | Hold
 
 export interface Conversation {
   /** Sends and waits for the same: `echo`, or `silence`, or the error code. */
@@ -77,8 +86,18 @@ export class NetworkAgent {
   }
 
   /** Resolves when it listens. */
-  async serve(name: string, protocol: Protocol, port: number, host = '0.0.0.0'): Promise<void> {
-    const answer = await this.#tell({ does: 'serve', protocol, host, port, name })
+  serve(name: string, protocol: Protocol, port: number, host = '0.0.0.0'): Promise<void> {
+    return this.#serve({ does: 'serve', protocol, host, port, name, keeps: false })
+  }
+
+  /** A TCP server that leaves connections open. */
+  serveKeeping(name: string, port: number): Promise<void> {
+    return this.#serve({ does: 'serve', protocol: 'tcp', host: '0.0.0.0', port, name, keeps: true })
+  }
+
+  async #serve(command: Serve): Promise<void> {
+    const { host, port } = command
+    const answer = await this.#tell(command)
     if (answer !== 'listening') throw new Error(`cannot listen at ${host}:${port}: ${answer}`)
   }
 
@@ -104,6 +123,18 @@ export class NetworkAgent {
   async echo(port: number): Promise<void> {
     const answer = await this.#tell({ does: 'echo', port })
     if (answer !== 'listening') throw new Error(`cannot listen at ${port}: ${answer}`)
+  }
+
+  /** Opens connections to servers that `keep` them; resolves when each has an answer. */
+  async hold(at: string, count: number): Promise<void> {
+    const [host = '', port] = at.split(':')
+    const answer = await this.#tell({ does: 'hold', host, port: Number(port), count })
+    if (answer !== 'open') throw new Error(`cannot connect to ${at}: ${answer}`)
+  }
+
+  /** The names of the servers of the connections that are still open, one for each, sorted. */
+  async held(): Promise<readonly string[]> {
+    return (await this.#tell({ does: 'held', host: '', port: 0, count: 0 })).split(' ').filter(Boolean)
   }
 
   async stop(): Promise<void> {
@@ -146,6 +177,10 @@ function perform(command: Command & { readonly id: number }): Promise<string> {
       return open(command)
     case 'exchange':
       return exchange(command)
+    case 'hold':
+      return hold(command)
+    case 'held':
+      return Promise.resolve([...held.values()].toSorted().join(' '))
   }
 }
 
@@ -179,7 +214,21 @@ async function exchange({ connection, timeoutMs }: Exchange): Promise<string> {
   }
 }
 
-async function serve({ protocol, host, port, name }: Serve): Promise<string> {
+/** Open connections, with the names of their servers. */
+const held = new Map<Socket, string>()
+
+async function hold({ host, port, count }: Hold): Promise<string> {
+  const opened = Array.from({ length: count }, async () => {
+    const socket = createConnection({ host, port })
+    const [bytes] = (await once(socket, 'data')) as [Buffer]
+    held.set(socket, bytes.toString().split(' ')[0] ?? '')
+    socket.on('error', () => undefined).once('close', () => held.delete(socket))
+  })
+  await Promise.all(opened)
+  return 'open'
+}
+
+async function serve({ protocol, host, port, name, keeps }: Serve): Promise<string> {
   if (protocol === 'udp') {
     const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
     socket.on('message', (_bytes, from) => socket.send(`${name} ${from.address}`, from.port, from.address))
@@ -188,7 +237,9 @@ async function serve({ protocol, host, port, name }: Serve): Promise<string> {
   } else {
     const server = createServer(socket => {
       socket.on('error', () => undefined)
-      socket.end(`${name} ${socket.remoteAddress}`)
+      const answer = `${name} ${socket.remoteAddress}`
+      if (keeps) socket.write(answer)
+      else socket.end(answer)
     })
     server.listen(port, host)
     await once(server, 'listening')

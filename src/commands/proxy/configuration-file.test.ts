@@ -9,7 +9,7 @@ test('the fields of a KubeProxyConfiguration', () => {
   const check = (yaml: string, expected: Partial<ProxySettings>): void => {
     assert.deepEqual(readProxyConfiguration(header + yaml), { settings: expected, warnings: [] }, yaml)
   }
-  check('mode: nftables', {})
+  for (const mode of ['nftables', 'iptables', 'userspace'] as const) check(`mode: ${mode}`, { mode })
   check('mode: ""', {})
   check('clusterCIDR: 10.244.0.0/16,fd00::/48', { podCidrs: ['10.244.0.0/16', 'fd00::/48'] })
   check('detectLocalMode: ClusterCIDR', {})
@@ -36,7 +36,12 @@ test('unknown, unsupported and wrong fields are errors with their path', () => {
     assert.throws(() => readProxyConfiguration(header + yaml), { name: 'UsageError', message })
   }
   check('conntrack: {max: 5}', 'unknown field conntrack.max')
-  check('mode: ipvs', 'mode: must be "nftables": rules are written with nftables')
+  check(
+    'mode: ipvs',
+    'mode: ipvs is not supported, upstream deprecates it in favor of nftables: ' +
+      'must be nftables, iptables, userspace',
+  )
+  check('mode: ebpf', 'mode: must be nftables, iptables, userspace, not ebpf')
   check(
     'detectLocalMode: BridgeInterface',
     'detectLocalMode: must be "ClusterCIDR" or "NodeCIDR": pods are known by their addresses',

@@ -6,6 +6,7 @@ import { parseCidr } from '#/api/net/cidr.ts'
 import { parseIp } from '#/api/net/ip.ts'
 import { UsageError } from '#/base/flags.ts'
 import type { ConntrackSettings } from '#/proxy/conntrack-sysctls.ts'
+import type { ProxyMode } from '#/proxy/proxier.ts'
 import {
   boolean,
   duration,
@@ -19,10 +20,12 @@ import {
   type Fields,
   type NodeConfiguration,
 } from '../node-configuration.ts'
+import { parseProxyMode } from './mode-flag.ts'
 
 /** Settings of a file or of flags; what is absent has a default. */
 export interface ProxySettings {
   readonly kubeconfig: string
+  readonly mode: ProxyMode
   readonly requestsPerSecond: number
   readonly requestsBurst: number
   readonly hostname: string
@@ -78,7 +81,7 @@ const modes = 'pods are known by their addresses'
 const masquerading = 'packets are masqueraded only where their source would be lost'
 
 const fields: Fields<Settings> = {
-  mode: only(['nftables'], 'rules are written with nftables'),
+  mode: text<Settings>(value => ({ mode: parseProxyMode(value) })),
   clusterCIDR: text(value => ({ podCidrs: parseCidrs(value) })),
   detectLocalMode: value => {
     const known = only<Settings>(['ClusterCIDR', 'NodeCIDR'], modes)(value)

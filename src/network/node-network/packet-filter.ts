@@ -90,13 +90,57 @@ export function masqueradeTable(network: NodeAddressing, bridgeAddress?: string)
   }
 }
 
+/**
+ * The same masquerading with iptables, where `nft` cannot work: input of `iptables-restore --noflush` or its IPv6
+ * counterpart. `rules` are the lines of `-S` of the table nat; empty if the cluster has no address of the family.
+ */
+export function planIptablesMasquerade(
+  rules: readonly string[],
+  network: NodeAddressing,
+  family: 4 | 6,
+): readonly string[] {
+  const ranges = rangesOf(network).filter(cidr => cidr.includes(':') === (family === 6))
+  if (ranges.length === 0) return []
+  const chain = masqueradeChain(network)
+  const own = [
+    `-o ${network.bridge} -j RETURN`,
+    ...ranges.map(cidr => `-d ${cidr} -j RETURN`),
+    ...ranges.map(cidr => `-s ${cidr} -j MASQUERADE --random-fully`),
+  ]
+  const jump = `POSTROUTING -j ${chain}`
+  return [
+    `:${chain} - [0:0]`,
+    ...own.map(rule => `-A ${chain} ${rule}`),
+    ...(rules.includes(`-A ${jump}`) ? [] : [`-A ${jump}`]),
+  ]
+}
+
+export function planIptablesMasqueradeRemoval(
+  rules: readonly string[],
+  network: NodeAddressing,
+): readonly string[] {
+  const chain = masqueradeChain(network)
+  if (!rules.includes(`-N ${chain}`)) return []
+  const jump = `POSTROUTING -j ${chain}`
+  return [
+    ...rules.filter(rule => rule === `-A ${jump}`).map(() => `-D ${jump}`),
+    `-F ${chain}`,
+    `-X ${chain}`,
+  ]
+}
+
+/** Bridges have names of at most 15 characters, chains of 28. */
+function masqueradeChain({ bridge }: NodeAddressing): string {
+  return `${bridge.toUpperCase()}-MASQUERADE`
+}
+
 /** The addresses that only the cluster has. */
 function rangesOf({ nodeCidr, podCidrs }: NodeAddressing): readonly string[] {
   return nodeCidr === undefined ? podCidrs : [nodeCidr, ...podCidrs]
 }
 
 /** Adding the table first makes the deletion succeed whether or not it exists. */
-export function deleteMasqueradeTable({ tables: { network } }: NodeAddressing): string {
+function deleteMasqueradeTable({ tables: { network } }: NodeAddressing): string {
   const commands = ['ip', 'ip6'].flatMap(family => {
     return [`add table ${family} ${network}`, `delete table ${family} ${network}`]
   })

@@ -48,10 +48,10 @@ test('run returns stdout; its error has the output, exit code or signal', async 
   })
   await assert.rejects(linux.run(['k8ts-no-such-program']), { code: 'ENOENT' })
   await assert.rejects(linux.run(['sleep', '60'], { timeoutMs: 20 }), /timed out and was killed/)
-  await assert.rejects(
-    linux.run(['sh', '-c', 'echo partial; kill -9 $$']),
-    /killed by signal SIGKILL: partial$/,
-  )
+  await assert.rejects(linux.run(['sh', '-c', 'echo partial; kill -9 $$']), {
+    message: /killed by signal SIGKILL: partial$/,
+    killedBy: 'SIGKILL',
+  })
   const stopping = new AbortController()
   const sleeping = linux.run(['sleep', '60'], { signal: stopping.signal })
   stopping.abort(new Error('enough'))

@@ -1,6 +1,6 @@
 import type { IpFamily } from '#/api/net/ip.ts'
 import { tableFamily } from '#/nftables/table-family.ts'
-import type { ProxyNetwork } from '../nftables.ts'
+import type { ProxyNetwork } from '../proxier.ts'
 
 /** Marks packets to be masqueraded. */
 const mark = '0x4000'
@@ -12,7 +12,7 @@ export const masqueradeMark = `mark set mark or ${mark}`
  * services without endpoints are rejected after routing, since older kernels support `reject` only there.
  */
 export function baseRules(family: IpFamily, network: ProxyNetwork): readonly string[] {
-  const { name, address, isOwn } = tableFamily(family)
+  const { name, address, loopback, isOwn } = tableFamily(family)
   const table = `${name} ${network.table}`
   const service = `${address} . inet_proto . inet_service`
   const to = `${name} daddr . meta l4proto . th dport`
@@ -31,7 +31,11 @@ export function baseRules(family: IpFamily, network: ProxyNetwork): readonly str
       return `add map ${table} ${map} { type inet_proto . inet_service : verdict ; }`
     }),
     ...rulesOf({
-      'filter-prerouting-early': ['ct state new jump firewall-check'],
+      'filter-prerouting-early': [
+        // With `route_localnet` the kernel would deliver packets of other hosts to loopback addresses: CVE-2020-8558.
+        `iif != lo ${name} daddr ${loopback} drop`,
+        'ct state new jump firewall-check',
+      ],
       'filter-output-early': ['ct state new jump firewall-check'],
       'filter-input': [
         'ct state new jump nodeport-endpoints-check',

@@ -3,7 +3,7 @@ import { parseIp } from '#/api/net/ip.ts'
 import { objectId } from '#/nftables/objects.ts'
 import type { Fragment } from '#/nftables/ruleset.ts'
 import { tableFamily } from '#/nftables/table-family.ts'
-import type { ProxyNetwork } from '../nftables.ts'
+import type { ProxyNetwork } from '../proxier.ts'
 import type { ServiceEndpoint, Destination, PortPlan } from '../plan.ts'
 import { masqueradeMark } from './base-rules.ts'
 

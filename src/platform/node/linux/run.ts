@@ -36,8 +36,9 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
 }
 
 function failure(command: readonly string[], cause: ExecFileException, output: string): Error {
-  const { code } = cause
+  const { code, signal, killed } = cause
   const error = new Error(`${command.join(' ')}: ${reasonOf(cause, output)}`, { cause })
+  if (signal && !killed) return Object.assign(error, { killedBy: signal })
   return Object.assign(error, typeof code === 'number' ? { exitCode: code } : code && { code })
 }
 
