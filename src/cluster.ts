@@ -201,8 +201,8 @@ export class Cluster implements AsyncDisposable {
     const program = { version: this.#options.build.version, ...(launcher !== undefined && { launcher }) }
     const url = this.#server && { url: this.url }
     const store = { alarms: this.#alarms?.current ?? [], ...this.#slowSync, ...this.#snapshots?.status }
-    const node = this.#node?.holderState
-    return { pid, startedMs, isReady: this.#isReady, program, ...supervision, ...url, ...store, ...node }
+    const rest = { ...supervision, ...url, ...store, ...this.#node?.holderState }
+    return { pid, startedMs, isReady: this.#isReady, program, ...rest }
   }
 
   /** Runs first because it is slow: sets up the network and begins to start the container runtime. */
@@ -210,11 +210,11 @@ export class Cluster implements AsyncDisposable {
     const { platform, machine, folder, controlPlane, build, onProgress } = this.#options
     const { nodes } = controlPlane ?? {}
     if (nodes?.type !== 'containers') return undefined
-    const { linux, podCidrs, registryMirrors = [], proxyMode, count, program } = nodes
+    const { linux, podCidrs, registryMirrors = [], proxyMode, count, program, ingress } = nodes
     const version = gitVersion(build)
     const choice = { ...(podCidrs && { podCidrs }), ...(serviceCidrs && { serviceCidrs }) }
     const { ContainerNode } = await import('#/cluster/container-node.ts')
-    const wanted = { choice, registryMirrors, proxyMode, count, program, version }
+    const wanted = { choice, registryMirrors, proxyMode, count, program, version, ingress }
     this.#node = await ContainerNode.prepare({ platform, machine, linux, folder, ...wanted, onProgress })
     return this.#started.use(this.#node)
   }

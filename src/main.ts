@@ -34,6 +34,10 @@ const commands: CommandTable = {
     load: () => import('#/commands/host.ts'),
   },
   'image': { summary: 'Load images into a cluster', load: () => import('#/commands/image.ts') },
+  'ingress': {
+    summary: 'Run only the Ingress controller with its reverse proxy',
+    load: () => import('#/commands/ingress.ts'),
+  },
   'init': {
     summary: 'Initialize a control plane on this host',
     load: () => import('#/commands/init.ts'),

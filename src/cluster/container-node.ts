@@ -40,6 +40,7 @@ import type { LockHolder } from './lock-folder.ts'
 import { nodeCgroup, nodeFolders, type NodeFolders } from './node-folders.ts'
 import { podNetworkOf, proxyNetworkOf } from './node-networks.ts'
 import { protectFromOutOfMemory } from './protect-from-out-of-memory.ts'
+import type { SupervisedIngress } from './supervised-ingress.ts'
 import type { EndSignal } from './supervised-process.ts'
 import { waitForNodesReady } from './wait-for-nodes-ready.ts'
 
@@ -54,6 +55,13 @@ export interface ContainerNodeSettings {
   readonly registryMirrors?: readonly RegistryMirror[]
   /** nftables when absent. */
   readonly proxyMode?: ProxyMode
+  /** Without it no Ingresses are served. */
+  readonly ingress?: IngressPorts
+}
+
+export interface IngressPorts {
+  readonly httpPort: number
+  readonly httpsPort: number
 }
 
 export interface ContainerNodeOptions {
@@ -67,6 +75,7 @@ export interface ContainerNodeOptions {
   readonly proxyMode?: ProxyMode | undefined
   readonly count: number
   readonly program: readonly string[]
+  readonly ingress: IngressPorts | undefined
   /** The kubelet's version in the node status. */
   readonly version: string
   readonly onProgress: (text: string) => void
@@ -91,6 +100,8 @@ export class ContainerNode implements AsyncDisposable {
   readonly #stopping = new AbortController()
   #otherNodes: NamespacedNodes | undefined
   #dns: Promise<unknown> | undefined
+  #ingress: SupervisedIngress | undefined
+  #servingIngresses: Promise<void> | undefined
   /** Of the processes of the other nodes. */
   #endSignal: EndSignal = 'SIGTERM'
 
@@ -162,15 +173,17 @@ export class ContainerNode implements AsyncDisposable {
       },
     })
     await this.#startDns({ controlPlane, client })
+    await this.#startIngress(given)
     await Promise.all([waitForNodesReady(client, 1 + others.size, signal), this.#agent.synced])
     await labelControlPlane(client, name)
     onProgress(others.size === 0 ? `node ${name} is ready` : `${1 + others.size} nodes are ready`)
   }
 
-  /** What `k8ts status` shows of this machine. */
-  get holderState(): Pick<LockHolder, 'serviceProxy'> {
+  /** What `k8ts status` shows of this machine, and of the processes beside this one. */
+  get holderState(): Pick<LockHolder, 'serviceProxy' | 'processes'> {
     const serviceProxy = this.#agent.proxyStatus
-    return serviceProxy ? { serviceProxy } : {}
+    const ingress = this.#ingress?.state
+    return { ...(serviceProxy && { serviceProxy }), processes: ingress ? [ingress] : [] }
   }
 
   /** When the node stops, the containers of all nodes stay for the next process. */
@@ -185,7 +198,8 @@ export class ContainerNode implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
     const agent = this.#agent[Symbol.asyncDispose]()
-    await Promise.all([this.#otherNodes?.stop(this.#endSignal), this.#dns, agent])
+    const parts = [this.#dns, this.#servingIngresses, agent]
+    await Promise.all([this.#otherNodes?.stop(this.#endSignal), ...parts])
   }
 
   async #startOtherNodes({ certificates: { ca }, server }: StartContainerNode): Promise<NamespacedNodes> {
@@ -219,6 +233,16 @@ export class ContainerNode implements AsyncDisposable {
       cgroupRoot: nodeCgroup(slot),
       clusterDNS: [dnsAddress],
     })
+  }
+
+  async #startIngress({ client, certificates, server }: StartContainerNode): Promise<void> {
+    const { ingress, machine } = this.#options
+    if (ingress === undefined) return
+    const { SupervisedIngress } = await import('./supervised-ingress.ts')
+    const { ca } = certificates
+    const at = { ca, server, address: this.network.nodeAddress, ...ingress }
+    this.#ingress = new SupervisedIngress({ ...this.#options, crypto: machine.crypto, client, ...at })
+    this.#servingIngresses = this.#ingress.run(this.#stopping.signal)
   }
 
   async #startDns({

@@ -35,7 +35,7 @@ export interface LockHolder {
   readonly snapshotFailure?: string
   /** Of this machine as a node; absent without one. */
   readonly serviceProxy?: SyncStatus
-  /** Of `k8ts host run`; absent if the process is the cluster. */
+  /** Of `k8ts host run`, or of the cluster beside its own process. */
   readonly processes?: readonly HostProcessState[]
 }
 

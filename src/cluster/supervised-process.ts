@@ -12,6 +12,8 @@ export interface SupervisedProcessOptions {
   readonly stopMs: number
   /** Prepares and starts the process. */
   readonly start: (signal: AbortSignal) => Promise<Process>
+  /** The process has ended without being asked to. */
+  readonly onExit?: (exit: ProcessExit) => void
 }
 
 /** SIGUSR2 asks the process to hand over: its containers go on. */
@@ -84,6 +86,7 @@ export class SupervisedProcess implements AsyncDisposable {
         const exit = await this.#runOnce()
         if (signal.aborted) return
         log.warn('Process exited, restarting', { ...fields, ...exit, log: logPath })
+        this.#options.onExit?.(exit)
       } catch (error) {
         if (signal.aborted) return
         log.error('Failed to start process', { ...fields, error })

@@ -13,6 +13,7 @@ import {
 } from '#/base/flags.ts'
 import type { Flag, FlagValues } from '#/base/flags.ts'
 import type { NodesSettings } from '#/cluster.ts'
+import type { IngressPorts } from '#/cluster/container-node.ts'
 import { missingFeatures, checkContainerPreflight } from '#/cluster/container-preflight.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
 import { parseRegistryMirror, type RegistryMirror } from '#/cri/registry-mirrors.ts'
@@ -25,6 +26,12 @@ const file = { parse: (given: string) => resolve(given), what: 'a file' }
 const nodeCount = {
   parse: (given: string) => (/^[1-9]\d{0,3}$/.test(given) ? Number(given) : undefined),
   what: 'a number from 1 to 9999',
+}
+
+const portNumber = {
+  parse: (given: string) =>
+    /^[1-9]\d{0,4}$/.test(given) && Number(given) < 65_536 ? Number(given) : undefined,
+  what: 'a port',
 }
 
 const registryMirrors: Flag<readonly RegistryMirror[]> = {
@@ -56,6 +63,9 @@ const upFlags = {
   ),
   'registry-mirror': registryMirrors,
   'proxy-mode': proxyModeFlag,
+  'no-ingress': boolFlag('do not serve Ingresses'),
+  'ingress-http-port': valueFlag('N', 'port of Ingresses at the address of the node (80)', portNumber),
+  'ingress-https-port': valueFlag('N', 'port of Ingresses for TLS (443)', portNumber),
   'scheduler-config': valueFlag('FILE', "the scheduler's configuration (KubeSchedulerConfiguration)", file),
   'policy-config-file': valueFlag('FILE', 'legacy scheduler configuration (Policy)', file),
   ...clusterFlags,
@@ -124,8 +134,15 @@ function validateFlags(flags: UpFlags): void {
   }
   const { runtime = 'auto' } = flags
   const isWithoutContainers = flags['no-node'] || flags['simulated-nodes'] || runtime === 'simulated'
-  for (const name of ['registry-mirror', 'proxy-mode'] as const)
-    if (flags[name] && isWithoutContainers) throw new UsageError(`--${name} requires a node with containers`)
+  const ofContainers = ['registry-mirror', 'proxy-mode', 'ingress-http-port', 'ingress-https-port'] as const
+  for (const name of ofContainers) {
+    if (flags[name] !== undefined && isWithoutContainers)
+      throw new UsageError(`--${name} requires a node with containers`)
+  }
+}
+
+function ingressPorts(flags: UpFlags): IngressPorts {
+  return { httpPort: flags['ingress-http-port'] ?? 80, httpsPort: flags['ingress-https-port'] ?? 443 }
 }
 
 /** Explains in one line a node that is simulated although no flag asks for it. */
@@ -149,6 +166,7 @@ async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesSet
       ...(podCidrs && { podCidrs }),
       ...(mirrors && { registryMirrors: mirrors }),
       ...(proxyMode && { proxyMode }),
+      ...(!flags['no-ingress'] && { ingress: ingressPorts(flags) }),
     }
   }
   if (runtime === 'containerd') throw new Error(`cannot run containers: ${why}`)

@@ -50,6 +50,8 @@ export interface ProxyRoute {
   readonly timeouts: RouteTimeouts
   /** Greatest size of a request body; a larger one gets 413. Undefined means no limit. */
   readonly bodyBytesMax?: number
+  /** Other clients get 403. Undefined: all are allowed. */
+  readonly allowedClientCidrs?: readonly string[]
 }
 
 export interface RouteMatch {
@@ -120,6 +122,10 @@ export interface RouteTimeouts {
   readonly requestMs?: number
   /** One attempt at a backend. */
   readonly backendRequestMs?: number
+  /** The backend neither sends nor takes anything; past it the response is 504, or ends if it has begun. */
+  readonly backendIdleMs?: number
+  /** One attempt to connect to an endpoint. */
+  readonly connectMs?: number
 }
 
 export interface Backend {

@@ -28,6 +28,12 @@ export const dnsServer = client('system:serviceaccount:kube-system:coredns', [
   'system:serviceaccounts:kube-system',
 ])
 
+/** The service account of the Ingress controller. */
+export const ingressController = client('system:serviceaccount:kube-system:k8ts-ingress', [
+  'system:serviceaccounts',
+  'system:serviceaccounts:kube-system',
+])
+
 /** The API server as a client of kubelets. */
 export const kubeletClient = client('kube-apiserver-kubelet-client')
 

@@ -19,6 +19,7 @@ export { processMemory } from './node/process-memory.ts'
 export { isProcessAlive, signalProcess, startDetached } from './node/detached.ts'
 export { connectHttp } from './node/http-client.ts'
 export { serveHttp } from './node/http.ts'
+export { nodeStreamProtocols } from './node/stream-protocols.ts'
 export {
   environmentVariables,
   homeFolder,

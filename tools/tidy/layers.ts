@@ -29,6 +29,8 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'network-policy': [...clients, 'nftables'],
   'dns': clients,
   'api-balancer': clients,
+  'http-proxy': vocabulary,
+  'ingress': [...clients, 'http-proxy'],
   'kubeadm': [...clients, 'command-line', 'kubeconfig'],
   'operator': [...clients, 'kubeconfig', 'controllers', 'kubeadm'],
 }

@@ -1,0 +1,194 @@
+/**
+ * The process of the Ingress controller on this machine. It is started at the first object that it has to serve, so
+ * that a cluster without Ingresses pays only for one watch of metadata.
+ */
+import { join } from 'node:path'
+import type { IngressClass } from '#/api/generated/networking/v1.ts'
+import { ingressClasses, ingresses } from '#/api/generated/networking/v1-resources.ts'
+import { keyOf } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { backoffMs, type Backoff } from '#/base/backoff.ts'
+import type { Client } from '#/client/client.ts'
+import { EventRecorder } from '#/client/event-recorder.ts'
+import { Informer } from '#/client/informer.ts'
+import { WorkQueue } from '#/client/workqueue.ts'
+import { ensureIngressClass, ensureIngressRbac } from '#/ingress/ensure-ingress.ts'
+import { ingressClassName, isServed } from '#/ingress/plan-ingresses.ts'
+import type { CertificateAuthority } from '#/kubeadm/certificates.ts'
+import { ingressController } from '#/kubeadm/identities.ts'
+import { ensureKubeconfigFile } from '#/kubeadm/kubeconfig-file.ts'
+import type { Platform, Process, ProcessExit } from '#/platform/platform.ts'
+import { processLogPath } from './host-process-records.ts'
+import type { HostProcessState } from './lock-folder.ts'
+import { SupervisedProcess } from './supervised-process.ts'
+
+export interface SupervisedIngressOptions {
+  readonly platform: Platform
+  readonly crypto: Crypto
+  /** Folder of the cluster. */
+  readonly folder: string
+  /** Has administrator rights. */
+  readonly client: Client
+  readonly ca: CertificateAuthority
+  /** URL of the API server. */
+  readonly server: string
+  /** Of the node. */
+  readonly address: string
+  readonly httpPort: number
+  readonly httpsPort: number
+  /** The command that runs this program. */
+  readonly program: readonly string[]
+  /** Starts the process; Ingresses when absent. */
+  readonly triggers?: readonly IngressTrigger[]
+}
+
+/** Objects whose existence starts the process. */
+export interface IngressTrigger {
+  readonly resource: Resource
+  /** Reads the object, of which only the metadata was watched. */
+  readonly isServed: (client: Client, key: ObjectName) => Promise<boolean>
+}
+
+interface ObjectName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Longer than the process drains. */
+const stopMs = 30_000
+
+const drainSeconds = 5
+
+const ensureRetry: Backoff = { initialMs: 500, maxMs: 30_000, factor: 2, jitter: 0.1 }
+
+export class SupervisedIngress {
+  readonly #options: SupervisedIngressOptions
+  readonly #events: EventRecorder
+  readonly #process: SupervisedProcess
+  readonly #logPath: string
+  #isStarted = false
+
+  constructor(options: SupervisedIngressOptions) {
+    const { platform, client, folder } = options
+    this.#options = options
+    this.#logPath = processLogPath(folder, processName)
+    this.#events = new EventRecorder({ platform, client, component: 'k8ts' })
+    this.#process = new SupervisedProcess({
+      platform,
+      fields: { process: processName },
+      logPath: this.#logPath,
+      stopMs,
+      start: () => this.#startProcess(),
+      onExit: exit => this.#exited(exit),
+    })
+  }
+
+  /** Undefined until there has been something to serve. */
+  get state(): HostProcessState | undefined {
+    if (!this.#isStarted) return undefined
+    return { name: processName, pid: this.#process.pid, restarts: this.#process.restarts }
+  }
+
+  /** Resolves when the process has stopped. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stopping = new AbortController()
+    const recording = this.#events.run(stopping.signal)
+    if (await this.#ensure(signal)) {
+      await this.#waitForObject(signal)
+      if (!signal.aborted) this.#start()
+      await new Promise<void>(resolve => {
+        if (signal.aborted) resolve()
+        signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+      if (this.#isStarted) await this.#process.stop('SIGTERM')
+    }
+    stopping.abort()
+    await recording
+  }
+
+  async #ensure(signal: AbortSignal): Promise<boolean> {
+    const { client, platform } = this.#options
+    const { clock, log, random } = platform
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        await ensureIngressRbac(client)
+        await ensureIngressClass(client)
+        return true
+      } catch (error) {
+        if (signal.aborted) break
+        log.warn('Failed to create the objects of the Ingress controller, will retry', { error })
+        await clock
+          .sleep(backoffMs(failures, ensureRetry, random.fraction('ingress')), signal)
+          .catch(() => undefined)
+      }
+    }
+    return false
+  }
+
+  /** Resolves when an object has to be served, or when aborted. */
+  async #waitForObject(signal: AbortSignal): Promise<void> {
+    const { platform, client, triggers = [ingressTrigger] } = this.#options
+    const found = new AbortController()
+    const ended = AbortSignal.any([signal, found.signal])
+    const queue = new WorkQueue({ platform, name: 'ingress-trigger' })
+    const informers = triggers.map(({ resource }, index) => {
+      const informer = new Informer({ platform, client, resource, selection: { metadataOnly: true } })
+      informer.addEventHandler((_key, { newObject }) => {
+        if (newObject) queue.add(`${index} ${keyOf(newObject)}`)
+      })
+      return informer.run(ended)
+    })
+    const reconcile = async (item: string): Promise<void> => {
+      const [index, key = ''] = item.split(' ')
+      const [namespace = '', name = ''] = key.split('/')
+      if (await triggers[Number(index)]!.isServed(client, { namespace, name })) found.abort()
+    }
+    await Promise.all([...informers, queue.run({ workers: 1, signal: ended, reconcile })])
+  }
+
+  #start(): void {
+    this.#isStarted = true
+    this.#process.start()
+  }
+
+  async #startProcess(): Promise<Process> {
+    const { platform, crypto, folder, ca, server, address, httpPort, httpsPort, program } = this.#options
+    const { files } = platform
+    const path = join(folder, 'ingress.conf')
+    await ensureKubeconfigFile({ platform, crypto, path, ca, server, identity: ingressController })
+    await files.makeFolder(join(folder, 'logs'), { mode: 0o700 })
+    const flags = [
+      `--kubeconfig=${path}`,
+      `--bind-address=${address}`,
+      `--http-port=${httpPort}`,
+      `--https-port=${httpsPort}`,
+      `--drain-seconds=${drainSeconds}`,
+    ]
+    const script = 'log=$1; shift; (umask 077; : >>"$log"); exec "$@" >>"$log" 2>&1'
+    const command = ['sh', '-c', script, 'sh', this.#logPath, ...program, 'ingress', ...flags]
+    return platform.processes.start(command, { environment: { K8TS_OUTPUT_FILE: this.#logPath } })
+  }
+
+  #exited(exit: ProcessExit): void {
+    const how = 'code' in exit ? `with code ${exit.code}` : `by ${exit.signal}`
+    const about = {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'IngressClass',
+      metadata: { name: ingressClassName },
+    }
+    const message = `process of the Ingress controller ended ${how} and is restarted: see ${this.#logPath}`
+    this.#events.record(about, { type: 'Warning', reason: 'BackOff', message })
+  }
+}
+
+const processName = 'ingress'
+
+const ingressTrigger: IngressTrigger = {
+  resource: ingresses,
+  isServed: async (client, at) => {
+    const ingress = await client.find(ingresses, at)
+    if (ingress === undefined) return false
+    const classes: readonly IngressClass[] = (await client.listAll(ingressClasses)).items
+    return isServed(ingress, classes)
+  },
+}
