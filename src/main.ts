@@ -6,6 +6,7 @@ import { runCommandLine, type CommandTable } from '#/command-line/command-line.t
 import { useModulePack } from './module-pack.ts'
 
 const commands: CommandTable = {
+  'addon': { summary: 'Enable and disable addons of a cluster', load: () => import('#/commands/addon.ts') },
   'apiserver': { summary: 'Run only an API server', load: () => import('#/commands/apiserver.ts') },
   'certs': {
     summary: 'Check the expiration of certificates and renew them',

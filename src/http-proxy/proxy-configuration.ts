@@ -15,6 +15,8 @@ export interface ProxyListener {
   readonly id: string
   readonly host: string
   readonly port: number
+  /** The port that clients connect to, for X-Forwarded-Port and redirects; `port` when absent. */
+  readonly externalPort?: number
   /** `tls` terminates TLS; `passthrough` forwards connections by their SNI without decrypting them. */
   readonly protocol: 'http' | 'tls' | 'passthrough'
   /** For `tls`: chosen by SNI, the most specific name first; then the default one. Without one, the handshake fails. */

@@ -31,6 +31,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'api-balancer': clients,
   'http-proxy': vocabulary,
   'ingress': [...clients, 'http-proxy'],
+  'gateway': [...clients, 'custom-resource', 'http-proxy'],
   'kubeadm': [...clients, 'command-line', 'kubeconfig'],
   'operator': [...clients, 'kubeconfig', 'controllers', 'kubeadm'],
 }

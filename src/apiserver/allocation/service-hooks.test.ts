@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ServicePort } from '#/api/generated/core/v1.ts'
+import type { ServicePort, ServiceSpec } from '#/api/generated/core/v1.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { part, startTestServer, type AnyObject, type TestServer } from '../test-server.ts'
@@ -85,6 +85,23 @@ test('node ports are allocated, kept on update, and rejected if allocated or out
   assert.equal(
     nodePortOf(await create(request, 'b', { type: 'NodePort', ports: [{ port: 80, nodePort: port }] })),
     port,
+  )
+})
+
+test('a service that wants no node ports gets none on update, whatever its traffic policy', async t => {
+  const { request } = await startTestServer(t)
+  const spec = { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false, externalTrafficPolicy: 'Local' }
+  const created = await create(request, 'a', spec)
+  const { body, code } = await request('PUT', `${services}/a`, {
+    ...created,
+    metadata: { ...created.metadata, labels: { x: 'y' } },
+  })
+  assert.equal(code, 200)
+  const { ports, healthCheckNodePort } = part(body, 'spec') as unknown as ServiceSpec
+  assert.notEqual(healthCheckNodePort, undefined)
+  assert.deepEqual(
+    ports?.map(({ nodePort }) => nodePort),
+    [undefined],
   )
 })
 

@@ -179,7 +179,9 @@ function neededPorts({ spec = {} }: Service, oldObject: Service | undefined): bo
   if (spec.type === 'NodePort') return true
   if (spec.type !== 'LoadBalancer') return false
   return (
-    spec.allocateLoadBalancerNodePorts !== false || (oldObject !== undefined && portsOf(oldObject).length > 0)
+    spec.allocateLoadBalancerNodePorts !== false ||
+    // Not the health check node port, which every service with the policy Local has.
+    (oldObject?.spec?.ports ?? []).some(({ nodePort }) => nodePort !== undefined)
   )
 }
 
