@@ -1,7 +1,8 @@
 /**
- * Benchmarks the reverse proxy of Ingresses beside nginx (Debian's package nginx-light): the same backend, load and
- * headers, alternately within one run. The proxy under test has one core for itself; load and backend share another
- * one. Where these are the bottleneck, the requests for each second of CPU time of the proxy tell more than the rate.
+ * Benchmarks the reverse proxy of Ingresses beside nginx (Debian's package nginx-light): the same backend,
+ * load and headers, alternately within one run. The proxy under test has one core for itself; load and
+ * backend share another one. Where these are the bottleneck, the requests for each second of CPU time of the
+ * proxy tell more than the rate.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,6 +20,9 @@ const responseBytes = Number(process.env['BYTES'] ?? 128)
 const ports = { backend: 18_090, nginx: 18_091, k8ts: 18_092 }
 const [proxyCore, loadCore] = ['0', '1']
 const clockTicksPerSecond = 100
+
+/** Longest text in a configuration of nginx; longer ones are files. */
+const literalBytesMax = 4_000
 
 const folder = mkdtempSync(join(tmpdir(), 'k8ts-bench-ingress-'))
 const children: ChildProcess[] = []
@@ -43,12 +47,16 @@ try {
   if (hasNginx()) await main()
   else console.log('nginx is missing, so there is nothing to compare with: apt-get install nginx-light')
 } finally {
-  for (const child of children) child.kill()
+  const running = children.filter(child => child.exitCode === null && child.signalCode === null)
+  await Promise.all(running.map(child => (child.kill(), once(child, 'exit'))))
   rmSync(folder, { recursive: true, force: true })
 }
 
 async function main(): Promise<void> {
-  startNginx('backend', loadCore, `return 200 "${'x'.repeat(responseBytes)}";`)
+  const body = 'x'.repeat(responseBytes)
+  writeFileSync(join(folder, 'body'), body)
+  const isShort = responseBytes <= literalBytesMax
+  startNginx('backend', loadCore, isShort ? `return 200 "${body}";` : `root ${folder}; try_files /body =404;`)
   startNginx('nginx', proxyCore, nginxProxy)
   start(proxyCore, [process.execPath, script('proxy.ts'), String(ports.k8ts), String(ports.backend)])
   for (const port of Object.values(ports)) await waitForPort(port)

@@ -1,6 +1,6 @@
 /**
- * A load generator for HTTP/1.1: each connection sends a request, waits for its response, and sends the next one.
- * `load.ts PORT CONNECTIONS SECONDS`; prints JSON.
+ * A load generator for HTTP/1.1: each connection sends a request, waits for its response, and sends the next
+ * one. `load.ts PORT CONNECTIONS SECONDS`; prints JSON.
  */
 import { connect } from 'node:net'
 

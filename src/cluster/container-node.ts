@@ -240,7 +240,8 @@ export class ContainerNode implements AsyncDisposable {
     if (ingress === undefined) return
     const { SupervisedIngress } = await import('./supervised-ingress.ts')
     const { ca } = certificates
-    const at = { ca, server, address: this.network.nodeAddress, ...ingress }
+    const { name: nodeName } = this.#settings()
+    const at = { ca, server, nodeName, address: this.network.nodeAddress, ...ingress }
     this.#ingress = new SupervisedIngress({ ...this.#options, crypto: machine.crypto, client, ...at })
     this.#servingIngresses = this.#ingress.run(this.#stopping.signal)
   }

@@ -1,9 +1,9 @@
 /**
- * The Ingress controller and its reverse proxy as a process of its own: `k8ts ingress`. Several sources of
- * configurations can feed the proxy.
+ * The controllers of Ingresses and Gateways and their reverse proxy as a process of its own: `k8ts ingress`.
  */
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
+import { gatewayController } from '#/gateway/gateway-controller.ts'
 import { HttpProxy } from '#/http-proxy/http-proxy.ts'
 import { mergeConfigurations } from '#/http-proxy/merge-configurations.ts'
 import type { ConfigurationSource } from '#/http-proxy/proxy-configuration.ts'
@@ -26,6 +26,8 @@ export interface IngressProcessOptions {
   readonly metrics: MetricsRegistry
   /** Address to listen at. */
   readonly address: string
+  /** Of the node with this address. */
+  readonly nodeName: string | undefined
   readonly httpPort: number
   readonly httpsPort: number
   /** For metrics and health; 0 means none. */
@@ -36,8 +38,6 @@ export interface IngressProcessOptions {
   readonly drainMs: number
   readonly usage: () => ProcessUsage
   readonly writeAccessLog?: ((text: string) => void) | undefined
-  /** Further sources, such as the Gateway API. */
-  readonly sources?: readonly ConfigurationSource[]
   readonly onProgress: (text: string) => void
 }
 
@@ -57,7 +57,8 @@ export async function runIngress(options: IngressProcessOptions, signal: AbortSi
       names: ['ingress.local'],
     }),
   })
-  const sources = [ingress, ...(options.sources ?? [])]
+  const gateways = gatewayController({ ...options, nodeAddress: options.address })
+  const sources = [ingress, gateways]
   const state = { isReady: false }
   await using _ = await serveStatus(options, state)
   const stopping = new AbortController()

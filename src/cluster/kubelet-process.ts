@@ -15,9 +15,10 @@ import type { Platform } from '#/platform/platform.ts'
 import { kubeletFolder, readKubeletRecord, writeKubeletRecord } from './kubelet-record.ts'
 import { lockFolder, type LockHolder } from './lock-folder.ts'
 import { connectKubelet, type KubeletConnectionOptions } from './kubelet-connection.ts'
+import { waitForPodRules } from '#/network-policy/wait-for-pod-rules.ts'
 import { NodeKubelet, type NodeMachine, type RenewedCertificate } from './node-kubelet.ts'
 import { nodeFolders } from './node-folders.ts'
-import { cniNetworkOf } from './node-networks.ts'
+import { cniNetworkOf, hostNetwork } from './node-networks.ts'
 import { protectFromOutOfMemory } from './protect-from-out-of-memory.ts'
 
 export interface KubeletProcessOptions {
@@ -79,7 +80,18 @@ export async function runKubelet(options: KubeletProcessOptions, signal: AbortSi
       mtu: await readPodMtu(options, podNetwork),
     }),
   }
-  const kubelet = new NodeKubelet({ ...options, folders, cni, isContainerdLasting: true })
+  const table = hostNetwork.tables.policy
+  const kubelet = new NodeKubelet({
+    ...options,
+    folders,
+    cni,
+    isContainerdLasting: true,
+    // Another CNI plugin enforces network policies itself.
+    ...(podNetwork !== 'none' && {
+      protectPod: (_pod, addresses, stopped) =>
+        waitForPodRules({ platform, linux, table }, addresses, stopped),
+    }),
+  })
   try {
     await using _ = await serveHealth(options, kubelet)
     await using connection = await connectKubelet(

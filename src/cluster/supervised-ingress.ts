@@ -1,18 +1,22 @@
 /**
- * The process of the Ingress controller on this machine. It is started at the first object that it has to serve, so
- * that a cluster without Ingresses pays only for one watch of metadata.
+ * The process of the Ingress controller on this machine. It is started at the first object that it has to
+ * serve, so that a cluster without Ingresses pays only for one watch of metadata.
  */
 import { join } from 'node:path'
 import type { IngressClass } from '#/api/generated/networking/v1.ts'
 import { ingressClasses, ingresses } from '#/api/generated/networking/v1-resources.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, parseKey, type NamespacedName } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
+import { customResourceDefinitions } from '#/api/generated/apiextensions/v1-resources.ts'
+import { LinkedAbort } from '#/base/abort.ts'
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import { Informer } from '#/client/informer.ts'
 import { WorkQueue } from '#/client/workqueue.ts'
-import { ensureIngressClass, ensureIngressRbac } from '#/ingress/ensure-ingress.ts'
+import { ensureGatewayRbac } from '#/gateway/ensure-gateway.ts'
+import { servedGatewayClasses } from '#/gateway/served-gateway-classes.ts'
+import { ensureIngressClass, ensureIngressRbac, ingressServiceAccount } from '#/ingress/ensure-ingress.ts'
 import { ingressClassName, isServed } from '#/ingress/plan-ingresses.ts'
 import type { CertificateAuthority } from '#/kubeadm/certificates.ts'
 import { ingressController } from '#/kubeadm/identities.ts'
@@ -32,32 +36,30 @@ export interface SupervisedIngressOptions {
   readonly ca: CertificateAuthority
   /** URL of the API server. */
   readonly server: string
+  readonly nodeName: string
   /** Of the node. */
   readonly address: string
   readonly httpPort: number
   readonly httpsPort: number
   /** The command that runs this program. */
   readonly program: readonly string[]
-  /** Starts the process; Ingresses when absent. */
+  /** Starts the process; Ingresses and GatewayClasses when absent. */
   readonly triggers?: readonly IngressTrigger[]
 }
 
 /** Objects whose existence starts the process. */
 export interface IngressTrigger {
   readonly resource: Resource
+  /** Name of the CustomResourceDefinition of the resource, which is not watched while there is none. */
+  readonly definition?: string
   /** Reads the object, of which only the metadata was watched. */
-  readonly isServed: (client: Client, key: ObjectName) => Promise<boolean>
+  readonly isServed: (client: Client, key: NamespacedName) => Promise<boolean>
 }
 
-interface ObjectName {
-  readonly namespace: string
-  readonly name: string
-}
+/** Longer than the process drains, and shorter than `k8ts up` may take to stop. */
+const stopMs = 8_000
 
-/** Longer than the process drains. */
-const stopMs = 30_000
-
-const drainSeconds = 5
+const drainSeconds = 4
 
 const ensureRetry: Backoff = { initialMs: 500, maxMs: 30_000, factor: 2, jitter: 0.1 }
 
@@ -112,6 +114,7 @@ export class SupervisedIngress {
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         await ensureIngressRbac(client)
+        await ensureGatewayRbac(client, { namespace: 'kube-system', name: ingressServiceAccount })
         await ensureIngressClass(client)
         return true
       } catch (error) {
@@ -127,23 +130,35 @@ export class SupervisedIngress {
 
   /** Resolves when an object has to be served, or when aborted. */
   async #waitForObject(signal: AbortSignal): Promise<void> {
-    const { platform, client, triggers = [ingressTrigger] } = this.#options
+    const { platform, client, triggers = [ingressTrigger, servedGatewayClasses] } = this.#options
     const found = new AbortController()
     const ended = AbortSignal.any([signal, found.signal])
     const queue = new WorkQueue({ platform, name: 'ingress-trigger' })
-    const informers = triggers.map(({ resource }, index) => {
+    const informers = triggers.map(async ({ resource, definition }, index) => {
+      if (definition !== undefined) await this.#waitForDefinition(definition, ended)
+      if (ended.aborted) return
       const informer = new Informer({ platform, client, resource, selection: { metadataOnly: true } })
       informer.addEventHandler((_key, { newObject }) => {
         if (newObject) queue.add(`${index} ${keyOf(newObject)}`)
       })
-      return informer.run(ended)
+      await informer.run(ended)
     })
     const reconcile = async (item: string): Promise<void> => {
       const [index, key = ''] = item.split(' ')
-      const [namespace = '', name = ''] = key.split('/')
-      if (await triggers[Number(index)]!.isServed(client, { namespace, name })) found.abort()
+      if (await triggers[Number(index)]!.isServed(client, parseKey(key))) found.abort()
     }
     await Promise.all([...informers, queue.run({ workers: 1, signal: ended, reconcile })])
+  }
+
+  async #waitForDefinition(name: string, signal: AbortSignal): Promise<void> {
+    const { platform, client } = this.#options
+    using stopping = new LinkedAbort(signal)
+    const selection = { metadataOnly: true, fieldSelector: `metadata.name=${name}` }
+    const informer = new Informer({ platform, client, resource: customResourceDefinitions, selection })
+    informer.addEventHandler((_key, { newObject }) => {
+      if (newObject) stopping.abort(new Error('the definition exists'))
+    })
+    await informer.run(stopping.signal)
   }
 
   #start(): void {
@@ -152,7 +167,8 @@ export class SupervisedIngress {
   }
 
   async #startProcess(): Promise<Process> {
-    const { platform, crypto, folder, ca, server, address, httpPort, httpsPort, program } = this.#options
+    const { platform, crypto, folder, ca, server, nodeName, address, httpPort, httpsPort, program } =
+      this.#options
     const { files } = platform
     const path = join(folder, 'ingress.conf')
     await ensureKubeconfigFile({ platform, crypto, path, ca, server, identity: ingressController })
@@ -160,6 +176,7 @@ export class SupervisedIngress {
     const flags = [
       `--kubeconfig=${path}`,
       `--bind-address=${address}`,
+      `--node-name=${nodeName}`,
       `--http-port=${httpPort}`,
       `--https-port=${httpsPort}`,
       `--drain-seconds=${drainSeconds}`,

@@ -1,6 +1,6 @@
 /** `k8ts ingress`: runs only the Ingress controller with its reverse proxy. */
 import { parseIp } from '#/api/net/ip.ts'
-import { boolFlag, describeFlags, integerFlag, parseFlags, valueFlag } from '#/base/flags.ts'
+import { boolFlag, describeFlags, integerFlag, parseFlags, stringFlag, valueFlag } from '#/base/flags.ts'
 import { MetricsRegistry } from '#/base/metrics.ts'
 import { ComponentClients, componentConnection } from '#/cluster/component-clients.ts'
 import { runIngress } from '#/cluster/ingress-process.ts'
@@ -26,6 +26,7 @@ const ingressFlags = {
     parse: given => (parseIp(given) === undefined ? undefined : given),
     what: 'an IP address',
   }),
+  'node-name': stringFlag('NAME', 'node with this address, which Gateways keep the addresses of clients by'),
   'http-port': integerFlag('N', 'port for requests in clear (80)'),
   'https-port': integerFlag('N', 'port for requests with TLS (443)'),
   'status-port': integerFlag('N', 'port for /metrics, /healthz and /readyz over HTTP (10254); 0 for none'),
@@ -37,8 +38,9 @@ const ingressFlags = {
 
 const help = `Usage: k8ts ingress [FLAGS]
 
-Runs the Ingress controller: a reverse proxy for the Ingresses of the class k8ts. k8ts up starts it with the first such
-Ingress; on other clusters it needs the rights of the service account kube-system/k8ts-ingress. Ends if a port is taken.
+Runs the Ingress controller: a reverse proxy for the Ingresses of the class k8ts. k8ts up starts it with the first
+such Ingress; on other clusters it needs the rights of the service account kube-system/k8ts-ingress. Ends if a port
+is taken.
 docs/ingress.md describes annotations, limits and metrics.
 
 ${describeFlags(ingressFlags)}
@@ -67,6 +69,7 @@ export const command: Command = {
       client: await clients.main(),
       metrics,
       address,
+      nodeName: flags['node-name'],
       httpPort: flags['http-port'] ?? 80,
       httpsPort: flags['https-port'] ?? 443,
       statusPort: flags['status-port'] ?? 10_254,

@@ -7,6 +7,7 @@ import { conditionOf } from '#/api/conditions.ts'
 import type { Resource } from '#/api/resource.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import { defaultGatewayClass, gatewayApiDefinitions } from './gateway-api.ts'
+import { backendTlsPolicies } from './gateway-api/backend-tls-policy.ts'
 import { gatewayClasses } from './gateway-api/gateway-class.ts'
 import { gateways } from './gateway-api/gateway.ts'
 import { grpcRoutes } from './gateway-api/grpc-route.ts'
@@ -49,7 +50,7 @@ async function check(
 test('the definitions are established, structural and approved', async t => {
   const plane = await start(t)
   const stored = await plane.list(customResourceDefinitions)
-  assert.equal(stored.length, 5)
+  assert.equal(stored.length, 6)
   for (const { metadata, status } of stored) {
     for (const type of ['Established', 'KubernetesAPIApprovalPolicyConformant'])
       assert.equal(conditionOf(status?.conditions, type)?.status, 'True', `${metadata.name} ${type}`)
@@ -188,6 +189,29 @@ test('GRPCRoutes: methods are validated', async t => {
     [withMethod({ service: 'foo/Bar' }), 'full name of a gRPC service'],
     [withMethod({ method: 'foo.Bar' }), 'name of a gRPC method'],
     [withMethod({ type: 'RegularExpression', service: 'foo/.*' })],
+  ])
+})
+
+test('BackendTLSPolicies: targets and authorities are validated', async t => {
+  const plane = await start(t)
+  const target = { group: '', kind: 'Service', name: 'web' }
+  const system = { hostname: 'web.internal', wellKnownCACertificates: 'System' }
+  const caCertificateRefs = [{ group: '', kind: 'ConfigMap', name: 'ca' }]
+  const withNames = (...subjectAltNames: object[]) => ({
+    targetRefs: [target],
+    validation: { ...system, subjectAltNames },
+  })
+  await check(plane, backendTlsPolicies, [
+    [{ targetRefs: [target], validation: system }],
+    [{ targetRefs: [target], validation: { hostname: 'a.com', caCertificateRefs } }],
+    [{ targetRefs: [], validation: system }, 'spec.targetRefs'],
+    [{ targetRefs: [target, target], validation: system }, 'must have different sectionNames'],
+    [{ targetRefs: [target, { ...target, sectionName: 'x' }], validation: system }, 'must all have'],
+    [{ targetRefs: [target], validation: { ...system, caCertificateRefs } }, 'must be set'],
+    [{ targetRefs: [target], validation: { hostname: 'a.com' } }, 'must be set'],
+    [{ targetRefs: [target], validation: { ...system, hostname: '*.com' } }, 'spec.validation.hostname'],
+    [withNames({ type: 'Hostname', hostname: '*.a.com' }, { type: 'URI', uri: 'spiffe://a/b' })],
+    [withNames({ type: 'Hostname', uri: 'spiffe://a/b' }), 'hostname must be set'],
   ])
 })
 

@@ -4,6 +4,7 @@
  * the official ones alike.
  */
 import type { CustomResourceDefinition } from '#/custom-resource/custom-resource.ts'
+import { backendTlsPolicies } from './gateway-api/backend-tls-policy.ts'
 import { gatewayClasses, type GatewayClass } from './gateway-api/gateway-class.ts'
 import { gateways } from './gateway-api/gateway.ts'
 import { grpcRoutes } from './gateway-api/grpc-route.ts'
@@ -19,6 +20,7 @@ export const gatewayApiDefinitions: readonly CustomResourceDefinition[] = [
   httpRoutes,
   grpcRoutes,
   referenceGrants,
+  backendTlsPolicies,
 ].map(({ definition }) => definition)
 
 /** The class that `k8ts addon enable gateway-api` creates. */

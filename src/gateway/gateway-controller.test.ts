@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { apiError } from '#/api/errors.ts'
 import { customResourceDefinitions } from '#/api/generated/apiextensions/v1-resources.ts'
-import { events, namespaces, secrets, services } from '#/api/generated/core/v1-resources.ts'
+import { configMaps, events, namespaces, secrets, services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
-import { clusterRoleBindings, clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
 import type { Stored } from '#/api/metadata.ts'
 import { refuseCreation } from '#/controllers/test-admission.ts'
 import {
@@ -14,12 +13,15 @@ import {
 } from '#/controllers/test-control-plane.ts'
 import type { ConfigurationSource } from '#/http-proxy/proxy-configuration.ts'
 import { defaultGatewayClass, gatewayApiDefinitions } from './gateway-api.ts'
+import { backendTlsPolicies } from './gateway-api/backend-tls-policy.ts'
 import { gatewayClasses } from './gateway-api/gateway-class.ts'
 import { gateways, type Gateway } from './gateway-api/gateway.ts'
 import { grpcRoutes } from './gateway-api/grpc-route.ts'
 import { httpRoutes, type HTTPRoute } from './gateway-api/http-route.ts'
 import { referenceGrants } from './gateway-api/reference-grant.ts'
-import { gatewayController, gatewayControllerRules, gatewayTriggers } from './gateway-controller.ts'
+import { ensureGatewayRbac } from './ensure-gateway.ts'
+import { gatewayController } from './gateway-controller.ts'
+import { servedGatewayClasses } from './served-gateway-classes.ts'
 import { configurationLines } from './test-gateways.ts'
 import { testKeyPair } from './test-key-pair.ts'
 
@@ -31,7 +33,8 @@ interface TestGateways extends TestControlPlane {
 }
 
 const namespace = 'default'
-const username = 'system:k8ts-gateway'
+const account = { namespace: 'kube-system', name: 'k8ts-gateway' }
+const username = `system:serviceaccount:${account.namespace}:${account.name}`
 
 /** The controller has only the rights that it says it needs. */
 async function start(
@@ -43,15 +46,7 @@ async function start(
 ): Promise<TestGateways> {
   const plane = await startTestControlPlane(t, [], options)
   const { client, run, settle, platform } = plane
-  const metadata = { name: username }
-  await run(client.create(clusterRoles, { metadata, rules: gatewayControllerRules }))
-  await run(
-    client.create(clusterRoleBindings, {
-      metadata,
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: username },
-      subjects: [{ kind: 'User', name: username, apiGroup: 'rbac.authorization.k8s.io' }],
-    }),
-  )
+  await run(ensureGatewayRbac(client, account))
   if (withDefinitions) await define(plane)
   let stopping: AbortController
   let running: Promise<void>
@@ -373,6 +368,33 @@ test('a certificate of another namespace is used with its Secret and a Reference
   assert.equal(plane.source.configuration?.listeners[0]?.certificates.length, 0)
 })
 
+test('a policy gives TLS to backends when its ConfigMap exists, and has a status', async t => {
+  const plane = await start(t)
+  await createBackend(plane)
+  await createGateway(plane)
+  await createRoute(plane)
+  await plane.create(backendTlsPolicies, {
+    metadata: { namespace, name: 'web' },
+    spec: {
+      targetRefs: [{ group: '', kind: 'Service', name: 'web' }],
+      validation: { hostname: 'a.com', caCertificateRefs: [{ group: '', kind: 'ConfigMap', name: 'ca' }] },
+    },
+  })
+  const accepted = async (): Promise<string | undefined> => {
+    const { status } = await plane.run(plane.client.get(backendTlsPolicies, { namespace, name: 'web' }))
+    return status?.ancestors[0]?.conditions.find(({ type }) => type === 'Accepted')?.reason
+  }
+  assert.equal(await accepted(), 'NoValidCACertificate')
+  assert.deepEqual(lines(plane), ['gw:80', ' *', '  / -> 500'])
+  const { cert } = await testKeyPair(['a.com'])
+  await plane.create(configMaps, { metadata: { namespace, name: 'ca' }, data: { 'ca.crt': cert } })
+  assert.equal(await accepted(), 'Accepted')
+  assert.deepEqual(lines(plane), ['gw:80', ' *', '  / -> web:80/https1'])
+  await plane.run(plane.client.delete(httpRoutes, { namespace, name: 'web' }))
+  await plane.settle()
+  assert.equal(await accepted(), undefined)
+})
+
 test('gRPC routes have a status, too', async t => {
   const plane = await start(t)
   await createGateway(plane)
@@ -387,13 +409,16 @@ test('gRPC routes have a status, too', async t => {
   )
 })
 
-test('the controller may watch what starts it', () => {
-  for (const { group, plural } of gatewayTriggers) {
-    const rule = gatewayControllerRules.find(({ apiGroups, resources }) => {
-      return apiGroups?.includes(group) && resources?.includes(plural)
-    })
-    assert.ok(rule?.verbs.includes('watch'), plural)
-  }
+test('a class of the controller starts its process, which may watch it', async t => {
+  const plane = await start(t)
+  const spec = { controllerName: 'example.com/other' }
+  await plane.create(gatewayClasses, { metadata: { name: 'other' }, spec })
+  const client = plane.clientAs(username, [])
+  const { resource, definition, isServed } = servedGatewayClasses
+  assert.ok(gatewayApiDefinitions.some(({ metadata }) => metadata.name === definition))
+  assert.equal((await plane.run(client.list(resource))).items.length, 2)
+  const served = ['k8ts', 'other', 'none'].map(name => isServed(client, { name }))
+  assert.deepEqual(await plane.run(Promise.all(served)), [true, false, false])
 })
 
 test('the definitions may come and go', async t => {

@@ -4,20 +4,17 @@
  * be absent, and come and go. Planning never waits for writes: they are queued by object, and read the
  * latest plan.
  */
-import type { PolicyRule } from '#/api/generated/rbac/v1.ts'
-import type { Resource } from '#/api/resource.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import type { Client } from '#/client/client.ts'
 import type { ConfigurationSource, ProxyConfiguration } from '#/http-proxy/proxy-configuration.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { GatewayCache } from './controller/gateway-cache.ts'
 import { GatewayWriter } from './controller/gateway-writer.ts'
-import { gateways } from './gateway-api/gateway.ts'
 import { planGateways } from './plan-gateways.ts'
 
 export interface GatewayControllerOptions {
   readonly platform: Platform
-  /** Needs the rights `gatewayControllerRules`. */
+  /** Has the rights of `ensureGatewayRbac`. */
   readonly client: Client
   /** The address that the reverse proxy listens on; Services of Gateways lead to it. */
   readonly nodeAddress: string
@@ -31,40 +28,6 @@ export interface GatewayControllerOptions {
 export function gatewayController(options: GatewayControllerOptions): ConfigurationSource {
   return new GatewayController(options)
 }
-
-/**
- * While no object of these resources exists, the controller has nothing to do. They may not be served at
- * all.
- */
-export const gatewayTriggers: readonly Resource[] = [gateways]
-
-const read = ['get', 'list', 'watch']
-
-/** For a ClusterRole. */
-export const gatewayControllerRules: readonly PolicyRule[] = [
-  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: read },
-  {
-    apiGroups: ['gateway.networking.k8s.io'],
-    resources: ['gatewayclasses', 'gateways', 'httproutes', 'grpcroutes', 'referencegrants'],
-    verbs: read,
-  },
-  {
-    apiGroups: ['gateway.networking.k8s.io'],
-    resources: ['gatewayclasses/status', 'gateways/status', 'httproutes/status', 'grpcroutes/status'],
-    verbs: ['update'],
-  },
-  // An owner reference that blocks the deletion of its owner needs this right.
-  { apiGroups: ['gateway.networking.k8s.io'], resources: ['gateways/finalizers'], verbs: ['update'] },
-  { apiGroups: [''], resources: ['services/finalizers'], verbs: ['update'] },
-  { apiGroups: [''], resources: ['namespaces', 'secrets'], verbs: read },
-  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-  { apiGroups: [''], resources: ['services'], verbs: [...read, 'create', 'update', 'patch', 'delete'] },
-  {
-    apiGroups: ['discovery.k8s.io'],
-    resources: ['endpointslices'],
-    verbs: [...read, 'create', 'patch', 'delete'],
-  },
-]
 
 /** Changes within this time are planned together. */
 const debounceMs = 20

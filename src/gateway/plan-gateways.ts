@@ -8,10 +8,14 @@ import { controllerOf, isBeingDeleted, isControlledBy, keyOf, type Stored } from
 import type { Service } from '#/api/generated/core/v1.ts'
 import type { Backend, ProxyConfiguration, ProxyListener } from '#/http-proxy/proxy-configuration.ts'
 import { gatewayControllerName } from './gateway-api.ts'
+import type { BackendTLSPolicy } from './gateway-api/backend-tls-policy.ts'
+import { gatewayGroup } from './gateway-api/fields.ts'
 import type { GatewayClass } from './gateway-api/gateway-class.ts'
 import type { Gateway } from './gateway-api/gateway.ts'
 import type { GRPCRoute } from './gateway-api/grpc-route.ts'
 import type { HTTPRoute } from './gateway-api/http-route.ts'
+import { planBackendTls, type BackendTlsPlan, type PolicyPlan } from './plan/backend-tls.ts'
+import { compareAge } from './plan/compare-age.ts'
 import { serverCertificates } from './plan/certificates.ts'
 import { conditionFalse, conditionTrue, type PlannedCondition } from './plan/conditions.ts'
 import {
@@ -26,7 +30,6 @@ import { allocatePorts } from './plan/node-ports.ts'
 import { referencePermissions, type IsPermitted } from './plan/reference-grants.ts'
 import {
   attachRoute,
-  compareRoutes,
   parentGateways,
   withoutRoutes,
   type AttachedListener,
@@ -36,7 +39,7 @@ import {
 } from './plan/routes.ts'
 import { planGrpcRules, planHttpRules, type RulesPlan } from './plan/rules.ts'
 import { listenerByHost, planVirtualHosts } from './plan/virtual-hosts.ts'
-import type { GatewayWorld, References, Route } from './plan/world.ts'
+import type { GatewayWorld, ParentReference, References, Route } from './plan/world.ts'
 
 export interface GatewayPlan {
   readonly configuration: ProxyConfiguration
@@ -44,12 +47,18 @@ export interface GatewayPlan {
   readonly gateways: readonly ObjectPlan<Stored<Gateway>, GatewayStatusPlan>[]
   /** All routes: one without parents may have a status that is to be removed. */
   readonly routes: readonly RouteObjectPlan[]
+  readonly policies: readonly ObjectPlan<Stored<BackendTLSPolicy>, readonly AncestorPlan[]>[]
   readonly services: readonly PlannedService[]
   /** Services that no Gateway needs any more. */
   readonly obsoleteServices: readonly Stored<Service>[]
   /** Ports of the node by `namespace/name:port` of the Gateway. */
   readonly allocatedPorts: ReadonlyMap<string, number>
   readonly references: References
+}
+
+export interface AncestorPlan {
+  readonly ancestorRef: ParentReference
+  readonly conditions: readonly PlannedCondition[]
 }
 
 export interface PlannedService extends GatewayServicePlan {
@@ -66,7 +75,7 @@ export type RouteObjectPlan =
   | (ObjectPlan<Stored<GRPCRoute>, readonly ParentPlan[]> & { readonly kind: 'GRPCRoute' })
 
 export function planGateways(world: GatewayWorld): GatewayPlan {
-  const references: References = { services: new Set(), secrets: new Set() }
+  const references: References = { services: new Set(), secrets: new Set(), configMaps: new Set() }
   const isPermitted = referencePermissions(world.referenceGrants)
   const backends = new Map<string, Backend>()
   const classes = world.gatewayClasses
@@ -80,7 +89,8 @@ export function planGateways(world: GatewayWorld): GatewayPlan {
     .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
     .map(gateway => planOwnGateway(gateway, { world, references, isPermitted }))
   const byKey = new Map(gateways.map(each => [each.key, each]))
-  const planned = planRoutes(world, { references, isPermitted, backends, gateways: byKey })
+  const { tlsOf, policies } = planBackendTls(world, references)
+  const planned = planRoutes(world, { references, isPermitted, backends, gateways: byKey, tlsOf })
   const routes = planned.map((plan): RouteObjectPlan => {
     const status = attachRoute(plan, byKey)
     return plan.kind === 'HTTPRoute'
@@ -99,6 +109,7 @@ export function planGateways(world: GatewayWorld): GatewayPlan {
     classes,
     gateways: gateways.map(each => ({ object: each.gateway, status: statusOf(each, context) })),
     routes,
+    policies: policies.map(each => planAncestors(each, gateways)),
     services: served.flatMap(each => planService(each, context)),
     obsoleteServices: obsoleteServices(world, gateways),
     allocatedPorts: ports,
@@ -135,11 +146,14 @@ function planOwnGateway(gateway: Stored<Gateway>, context: PlanContext): OwnGate
 interface RouteContext extends Pick<PlanContext, 'references' | 'isPermitted'> {
   readonly backends: Map<string, Backend>
   readonly gateways: ReadonlyMap<string, GatewayListeners>
+  readonly tlsOf: BackendTlsPlan['tlsOf']
 }
 
 /** In order of precedence. The rules of routes of other controllers are not planned. */
 function planRoutes(world: GatewayWorld, context: RouteContext): readonly RoutePlan[] {
-  const contextOf = ({ metadata }: Route) => ({ ...context, world, namespace: metadata.namespace ?? '' })
+  const contextOf = ({ metadata }: Route) => {
+    return { ...context, world, namespace: metadata.namespace ?? '', routeServices: new Set<string>() }
+  }
   const isOwn = (route: Route): boolean => parentGateways(route).some(key => context.gateways.has(key))
   const plans = [
     ...world.httpRoutes.map((route): RoutePlan => {
@@ -159,10 +173,10 @@ function planRoutes(world: GatewayWorld, context: RouteContext): readonly RouteP
       }
     }),
   ]
-  return plans.sort((a, b) => compareRoutes(a.route, b.route))
+  return plans.sort((a, b) => compareAge(a.route, b.route))
 }
 
-const noRules: RulesPlan = { rules: [], refused: undefined, unresolved: undefined }
+const noRules: RulesPlan = { rules: [], refused: undefined, unresolved: undefined, services: new Set() }
 
 interface ServedContext {
   readonly world: GatewayWorld
@@ -243,6 +257,24 @@ function obsoleteServices(world: GatewayWorld, own: readonly OwnGateway[]): read
     const uid = controllerOf(service)?.uid
     return uid !== undefined && existing.has(uid) && !wanted.has(`${uid} ${service.metadata.name}`)
   })
+}
+
+/** The Gateways that send requests to the Services of the policy. */
+function planAncestors(
+  { policy, services, conditions: conditionsOf }: PolicyPlan,
+  gateways: readonly OwnGateway[],
+): ObjectPlan<Stored<BackendTLSPolicy>, readonly AncestorPlan[]> {
+  const using = gateways.filter(({ listeners }) => {
+    const attached = listeners.flatMap(({ attachments }) => attachments)
+    return attached.some(({ plan }) => services.some(service => plan.rules.services.has(service)))
+  })
+  const conditions = using.length === 0 ? [] : conditionsOf()
+  const status = using.map(({ gateway }) => {
+    const { name, namespace } = gateway.metadata
+    const kind = { group: gatewayGroup, kind: 'Gateway' }
+    return { ancestorRef: { ...kind, ...(namespace !== undefined && { namespace }), name }, conditions }
+  })
+  return { object: policy, status }
 }
 
 /** Backends of routes that no listener accepts need no connections. */

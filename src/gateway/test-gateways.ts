@@ -223,6 +223,8 @@ export function worldOf({ services = [], ...options }: WorldOptions): GatewayWor
     httpRoutes: [],
     grpcRoutes: [],
     referenceGrants: [],
+    backendTlsPolicies: [],
+    configMap: () => undefined,
     namespaceLabels: name => ({ 'kubernetes.io/metadata.name': name, 'team': name }),
     service: key => byKey.get(key)?.made,
     gatewayServices: [],

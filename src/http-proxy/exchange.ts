@@ -1,6 +1,6 @@
 /**
- * One request of a client from its head to the end of the response: finds the route, sends the request to an endpoint,
- * and passes the bodies on. A request that no endpoint has seen is sent to another one.
+ * One request of a client from its head to the end of the response: finds the route, sends the request to an
+ * endpoint, and passes the bodies on. A request that no endpoint has seen is sent to another one.
  */
 import { fieldValue, type Fields, type RequestHead, type ResponseHead } from './message/head.ts'
 import { reasonPhrase } from './message/format-head.ts'

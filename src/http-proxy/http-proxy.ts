@@ -1,6 +1,7 @@
 /**
  * A reverse proxy for HTTP/1.1 and HTTP/2. It listens, routes requests and balances them over endpoints as a
- * `ProxyConfiguration` says, and applies a new one without closing connections. It knows no Kubernetes objects.
+ * `ProxyConfiguration` says, and applies a new one without closing connections. It knows no Kubernetes
+ * objects.
  */
 import { ConnectionPool } from '#/base/connection-pool.ts'
 import type { Platform, Timer } from '#/platform/platform.ts'

@@ -1,4 +1,7 @@
-/** One listening socket with its connections. A new configuration replaces routes and certificates while it serves. */
+/**
+ * One listening socket with its connections. A new configuration replaces routes and certificates while it
+ * serves.
+ */
 import type { Duplex } from 'node:stream'
 import type { ConnectionPool } from '#/base/connection-pool.ts'
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
@@ -64,6 +67,7 @@ export class ListenerSocket {
   readonly #stopping = new AbortController()
   #table: RoutingTable = { routesOf: () => undefined }
   #hostnames: ReadonlySet<string> = new Set()
+  #externalPort: number | undefined
   #socket: Listener | undefined
   #failure: string | undefined
 
@@ -92,8 +96,9 @@ export class ListenerSocket {
     return this.#failure
   }
 
-  apply({ virtualHosts, certificates }: ProxyListener): void {
+  apply({ virtualHosts, certificates, externalPort }: ProxyListener): void {
     const { onProblem, core } = this.#options
+    this.#externalPort = externalPort
     const { table, problems } = compileRoutes(virtualHosts)
     this.#table = table
     for (const problem of problems) onProblem('Route is not valid', { problem })
@@ -109,7 +114,9 @@ export class ListenerSocket {
     this.#hostnames = hostnames
   }
 
-  /** Listens, and tries again with growing pauses while the port is taken. Resolves after the first attempt. */
+  /**
+   * Listens, and tries again with growing pauses while the port is taken. Resolves after the first attempt.
+   */
   async open(): Promise<void> {
     if (await this.#listen()) return
     void this.#retry()
@@ -205,7 +212,7 @@ export class ListenerSocket {
   }
 
   #contextOf({ from: address }: AcceptedConnection, scheme: 'http' | 'https'): ExchangeContext {
-    const port = this.port ?? this.#wantedPort
+    const port = this.#externalPort ?? this.port ?? this.#wantedPort
     return new ExchangeContext({ core: this.#options.core, address, scheme, port, table: () => this.#table })
   }
 }

@@ -8,9 +8,10 @@ import type {
 } from './proxy-configuration.ts'
 
 /**
- * One configuration of all sources. Listeners with the same address and port become one: of virtual hosts with the same
- * host name the routes of earlier sources come first, and of several certificates for a name the first counts. A
- * listener whose protocol differs from that of an earlier source is left out, since a socket has one protocol.
+ * One configuration of all sources. Listeners with the same address and port become one: of virtual hosts
+ * with the same host name the routes of earlier sources come first, and of several certificates for a name
+ * the first counts. A listener whose protocol differs from that of an earlier source is left out, since a
+ * socket has one protocol.
  */
 export function mergeConfigurations(sources: readonly ProxyConfiguration[]): ProxyConfiguration {
   const [only, ...others] = sources

@@ -4,8 +4,8 @@ import type { ProxyLimits } from './proxy-limits.ts'
 import type { BackendEvents, BackendRequest, BackendStream } from './streams.ts'
 
 /**
- * A copy of a request, whose response is ignored. It never delays the request itself: a mirror that is too slow gets an
- * incomplete copy.
+ * A copy of a request, whose response is ignored. It never delays the request itself: a mirror that is too
+ * slow gets an incomplete copy.
  */
 export class MirrorRequest implements BackendEvents {
   readonly #endpoint: Endpoint

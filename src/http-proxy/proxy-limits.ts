@@ -1,6 +1,8 @@
 /** Limits of the proxy. A client that exceeds one is refused or closed without effect on the others. */
 export interface ProxyLimits {
-  /** Client connections of all listeners. At the bound the address with the most connections loses its oldest. */
+  /**
+   * Client connections of all listeners. At the bound the address with the most connections loses its oldest.
+   */
   readonly connectionsMax: number
   /** The head of a request; a larger one gets 431. */
   readonly headerBytesMax: number
@@ -31,7 +33,10 @@ export interface ProxyLimits {
   readonly endpointIdleTimeoutMs: number
   /** An upgraded connection on which nothing moves. */
   readonly tunnelTimeoutMs: number
-  /** Bytes of a request body that are copied for a mirror that is slower than the backend; past it the copy ends. */
+  /**
+   * Bytes of a request body that are copied for a mirror that is slower than the backend; past it the copy
+   * ends.
+   */
   readonly mirrorBytesMax: number
 }
 

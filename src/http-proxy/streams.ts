@@ -1,6 +1,7 @@
 /**
- * The two sides of an exchange, independent of the version of HTTP. An exchange connects a request of a client with a
- * request to a backend; bodies flow through it in pieces, and each side says when it can take no more.
+ * The two sides of an exchange, independent of the version of HTTP. An exchange connects a request of a
+ * client with a request to a backend; bodies flow through it in pieces, and each side says when it can take
+ * no more.
  */
 import type { Duplex } from 'node:stream'
 import type { BodyLength, Fields, ResponseHead } from './message/head.ts'

@@ -1,4 +1,6 @@
-/** An upgraded or passed-through connection: bytes in both directions, with back pressure and half-closing. */
+/**
+ * An upgraded or passed-through connection: bytes in both directions, with back pressure and half-closing.
+ */
 import type { Duplex } from 'node:stream'
 import type { Clock } from '#/platform/platform.ts'
 import type { DetachedConnection } from './streams.ts'

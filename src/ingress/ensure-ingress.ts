@@ -1,5 +1,6 @@
 /**
- * The API objects of the Ingress controller: its IngressClass, and the RBAC rules of its service account. Idempotent.
+ * The API objects of the Ingress controller: its IngressClass, and the RBAC rules of its service account.
+ * Idempotent.
  */
 import type { ServiceAccount } from '#/api/generated/core/v1.ts'
 import { serviceAccounts } from '#/api/generated/core/v1-resources.ts'
@@ -12,11 +13,11 @@ import type { Client } from '#/client/client.ts'
 import { ingressClassName, ingressControllerName } from './plan-ingresses.ts'
 
 /** The service account of the Ingress controller, in `kube-system`. */
-const ingressServiceAccount = 'k8ts-ingress'
+export const ingressServiceAccount = 'k8ts-ingress'
 
 /**
- * Created once and then left to the user, who may make another class the default one. While there is another default
- * class, that one stays the only one.
+ * Created once and then left to the user, who may make another class the default one. While there is another
+ * default class, that one stays the only one.
  */
 export async function ensureIngressClass(client: Client): Promise<void> {
   const { items } = await client.listAll(ingressClasses)

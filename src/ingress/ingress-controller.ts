@@ -1,6 +1,6 @@
 /**
- * The Ingress controller: follows Ingresses and what they refer to, plans them into a configuration of the reverse
- * proxy, and writes their status and events. It does not forward requests itself.
+ * The Ingress controller: follows Ingresses and what they refer to, plans them into a configuration of the
+ * reverse proxy, and writes their status and events. It does not forward requests itself.
  */
 import { services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'

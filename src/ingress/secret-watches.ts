@@ -1,6 +1,6 @@
 /**
- * Follows only the secrets that Ingresses refer to, each by its name. A namespace with many of them is followed as a
- * whole, so that the number of watches stays small.
+ * Follows only the secrets that Ingresses refer to, each by its name. A namespace with many of them is
+ * followed as a whole, so that the number of watches stays small.
  */
 import { secrets } from '#/api/generated/core/v1-resources.ts'
 import type { Secret } from '#/api/generated/core/v1.ts'

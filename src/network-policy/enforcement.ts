@@ -13,12 +13,11 @@ import { Informers } from '#/client/informers.ts'
 import { NftablesTables } from '#/nftables/nftables-tables.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { dnsFacts, dnsSlices } from './dns-facts.ts'
 import type { KnownAddresses } from './known-addresses.ts'
 import type { EnforcedPolicies } from './network-policy-metrics.ts'
 import { PolicyPlan } from './plan.ts'
 import { baseRules } from './base-rules.ts'
-import { podFacts } from './pod-facts.ts'
+import { dnsFacts, dnsSlices, podFacts } from './pod-facts.ts'
 
 export interface EnforcementOptions {
   readonly platform: Platform
@@ -30,6 +29,8 @@ export interface EnforcementOptions {
   readonly families: readonly IpFamily[]
   readonly policies: Informer<NetworkPolicy>
   readonly known: KnownAddresses
+  /** Called with the key of a policy whose namespace has too many peers, and how many of its selectors are ignored. */
+  readonly onExcluded: (policy: string, selectors: number) => void
   /** Called when there is something to write. */
   readonly onChange: () => void
 }
@@ -140,6 +141,7 @@ export class Enforcement implements AsyncDisposable {
       this.#plan.plan(() => clock.monotonicMs() - beganMs >= sliceMs)
       if (this.#plan.isPending) await clock.sleep(0, signal)
     }
+    for (const [policy, selectors] of this.#plan.takeExcluded()) this.#options.onExcluded(policy, selectors)
     for (const [owner, fragmentOf] of this.#plan.takeChanges()) {
       let count = 0
       this.#tables.set(owner, family => {

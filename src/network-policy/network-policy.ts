@@ -17,9 +17,10 @@ import { Informer } from '#/client/informer.ts'
 import { removeNftablesTables, staleMs } from '#/nftables/nftables-tables.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { Enforcement } from './enforcement.ts'
+import type { Enforcement } from './enforcement.ts'
 import { KnownAddresses } from './known-addresses.ts'
 import type { NetworkPolicyMetrics } from './network-policy-metrics.ts'
+import { podWaitMs } from './wait-for-pod-rules.ts'
 
 export interface NetworkPolicyAgentOptions {
   readonly platform: Platform
@@ -40,8 +41,8 @@ const debounceMs = 10
 /** Interval of verification when idle. */
 const verifyIntervalMs = 60_000
 
-/** Time that a pod waits for its rules. After it, packets of the pod are dropped until they are written. */
-const podWaitMs = 10_000
+/** Maximum length of the message of an event; that of `nft` may have a line for each rule. */
+const messageMax = 1_024
 
 const retry = { initialMs: 200, maxMs: 30_000, factor: 2, jitter: 0.1 }
 
@@ -159,9 +160,17 @@ export class NetworkPolicyAgent {
     if (this.#enforcement === undefined) {
       this.#verifiedAtMs = platform.clock.monotonicMs()
       platform.log.info('Enforcing network policies', { policies: this.#policies.list().length })
+      // Loaded with the first policy.
+      const { Enforcement } = await import('./enforcement.ts')
       const onChange = (): void => this.#requestSync()
       const policies = this.#policies
-      this.#enforcement = new Enforcement({ ...this.#options, policies, known: this.#known, onChange })
+      this.#enforcement = new Enforcement({
+        ...this.#options,
+        policies,
+        known: this.#known,
+        onChange,
+        onExcluded: (key, selectors) => this.#reportExcluded(key, selectors),
+      })
       for (const key of this.#known.keys()) this.#enforcement.podChanged(key)
     }
     await this.#enforcement.start(signal)
@@ -187,8 +196,22 @@ export class NetworkPolicyAgent {
     this.#recorder.record(about, {
       type: 'Warning',
       reason: 'FailedToSyncNetworkPolicies',
-      message: `Network policies are not up to date on this node, will retry: ${messageOf(error)}`,
+      message: `Network policies are not up to date on this node, will retry: ${messageOf(error)}`.slice(
+        0,
+        messageMax,
+      ),
     })
+  }
+
+  #reportExcluded(key: string, selectors: number): void {
+    const policy = this.#policies.get(key)
+    if (policy === undefined) return
+    const message =
+      `The policies of namespace ${policy.metadata.namespace} select too many peers: ${selectors} selectors of this ` +
+      `policy select nothing on node ${this.#options.nodeName}. Use fewer selectors, or ipBlock`
+    const { apiVersion, kind } = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy' } as const
+    const about = { ...policy, apiVersion, kind }
+    this.#recorder.record(about, { type: 'Warning', reason: 'TooManyPeers', message })
   }
 
   #requestSync(): void {

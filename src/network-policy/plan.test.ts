@@ -232,6 +232,29 @@ test('a namespace that is not known yet matches no selector', () => {
   assert.deepEqual(peers(), ['peers/1 { 10.244.1.5 }'])
 })
 
+test('selectors above the bound of elements of a namespace select nothing, others are not affected', () => {
+  const plan = new PolicyPlan()
+  for (const name of ['x', 'y']) plan.setNamespace(name, {})
+  plan.setPod('x/web', podOf('x/web app=web 10.244.0.5'))
+  for (let number = 0; number < 999; number++)
+    plan.setPod(`y/p${number}`, podOf(`y/p${number} 10.1.${number >> 8}.${number & 255}`))
+  const broad = (count: number) =>
+    Array.from({ length: count }, (_, number) => ({
+      namespaceSelector: {},
+      podSelector: { matchExpressions: [{ key: 'app', operator: 'NotIn', values: [`v${number}`] }] },
+    }))
+  const tables = new PlannedTables()
+  setPolicy(plan, 'x/many', { podSelector: {}, ingress: [{ from: broad(510) }] })
+  setPolicy(plan, 'y/few', { podSelector: {}, ingress: [{ from: [{ namespaceSelector: {} }] }] })
+  tables.apply(plan)
+  assert.deepEqual([...plan.takeExcluded()], [['x/many', 10]])
+  assert.equal(plan.peerSets, 501)
+  setPolicy(plan, 'x/many', { podSelector: {}, ingress: [{ from: broad(500) }] })
+  tables.apply(plan)
+  assert.deepEqual([...plan.takeExcluded()], [])
+  assert.equal(plan.peerSets, 501)
+})
+
 describe('incremental planning', () => {
   const policies = {
     'x/p': { podSelector: web, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'db' } } }] }] },

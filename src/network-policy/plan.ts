@@ -38,6 +38,7 @@ export class PolicyPlan {
   /** Sources of keys of pods to be planned again; undefined stands for a pod that need not be. */
   readonly #scans: Iterator<string | undefined>[] = []
   readonly #changes = new Map<string, FragmentOf>()
+  readonly #excluded = new Map<string, number>()
   #policyCount = 0
   #nodePodCidrs: readonly string[] = []
 
@@ -46,6 +47,7 @@ export class PolicyPlan {
       pods: this.#pods,
       onPods: keys => this.#enqueue(keys),
       onChange: (owner, fragmentOf) => void this.#changes.set(owner, fragmentOf),
+      onExcluded: (policy, selectors) => void this.#excluded.set(policy, selectors),
     })
   }
 
@@ -115,6 +117,16 @@ export class PolicyPlan {
     const changes = new Map(this.#changes)
     this.#changes.clear()
     return changes
+  }
+
+  /**
+   * Policies whose namespace has too many peers, since the last call, with the number of their selectors that select
+   * nothing for this reason.
+   */
+  takeExcluded(): ReadonlyMap<string, number> {
+    const excluded = new Map(this.#excluded)
+    this.#excluded.clear()
+    return excluded
   }
 
   #step(): void {

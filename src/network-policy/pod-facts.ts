@@ -1,5 +1,6 @@
 /** The facts about a pod that network policies depend on, read from its object. */
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import type { Labels } from '#/api/labels.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { formatIp, parseIpLeniently } from '#/api/net/ip.ts'
@@ -58,4 +59,33 @@ function namedPortsOf({ spec }: Pod): readonly NamedPort[] {
       return name && known ? { name, protocol: known, port: containerPort } : []
     }),
   )
+}
+
+/** The slices of DNS servers of this program. Those of pods have another manager. */
+export const dnsSlices = {
+  namespace: 'kube-system',
+  labelSelector: 'kubernetes.io/service-name=kube-dns,endpointslice.kubernetes.io/managed-by=dns.k8ts',
+}
+
+/**
+ * DNS servers of k8ts are not pods, but policies that allow egress to the cluster's DNS usually select its pods. They
+ * are treated as pods with the label of the Service `kube-dns`. Undefined for a slice without addresses.
+ */
+export function dnsFacts(slice: EndpointSlice): PodFacts | undefined {
+  const { metadata, endpoints, ports } = slice
+  const ips = (endpoints ?? []).flatMap(({ addresses }) =>
+    addresses.flatMap(text => parseIpLeniently(text) ?? []),
+  )
+  if (ips.length === 0) return undefined
+  return {
+    key: keyOf(slice),
+    namespace: metadata.namespace ?? '',
+    labels: { 'k8s-app': 'kube-dns' },
+    addresses: [...new Set(ips.map(formatIp))],
+    isLocal: false,
+    namedPorts: (ports ?? []).flatMap(({ name, port, protocol }) => {
+      const known = protocolOf(protocol)
+      return name && port && known ? { name, protocol: known, port } : []
+    }),
+  }
 }

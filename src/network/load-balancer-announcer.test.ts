@@ -372,6 +372,18 @@ test('an address that the kernel refuses does not prevent the others', async t =
   assert.deepEqual(assigned.map(({ involvedObject: { name } }) => name).toSorted(byText), ['s0', 's1', 's2'])
 })
 
+test('while the kernel refuses an address, the lifetimes of the others are extended', async t => {
+  const world = await start(t, { count: 2 })
+  const { plane, all } = world
+  for (const { link } of all) link.refused = '192.0.2.2'
+  await createServices(world, 4)
+  await plane.advance(10_000)
+  for (let elapsedMs = 0; elapsedMs < 300_000; elapsedMs += 500) {
+    await plane.advance(500)
+    checkOneOwner(world, 3)
+  }
+})
+
 test('addresses follow services, labels and deleted nodes, and events name the owner', async t => {
   const world = await start(t, { count: 2 })
   const { plane } = world

@@ -3,10 +3,10 @@
  * node owns each address (`plan-announcements.ts`), has it on its link, answers ARP and NDP for it, and tells its
  * neighbours when it takes it over. The service proxy of the owner forwards the packets.
  *
- * While there is another node that could take over an address, the kernel has it with a limited lifetime, which only contact with
- * the API server extends. A node that is cut off, or whose process is killed, has lost the address before the node
- * controller declares the node unreachable and another node becomes the owner. It does not allocate addresses: that
- * is the service controller's task.
+ * While there is another node that could take over an address, the kernel has it with a limited lifetime, which only
+ * contact with the API server extends. A node that is cut off, or whose process is killed, has lost the address before
+ * the node controller declares the node unreachable and another node becomes the owner. It does not allocate addresses:
+ * that is the service controller's task.
  */
 import type { Node, Service } from '#/api/generated/core/v1.ts'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
@@ -294,37 +294,35 @@ export class LoadBalancerAnnouncer {
     if (error) throw error
   }
 
-  /** Waits for a change, or until something is due. */
+  /** Waits for a change, or until something is due. A failure does not delay the extension of lifetimes. */
   async #rest({ failures, repairs, signal }: Rest): Promise<void> {
     const { clock, random } = this.#options.platform
     const fraction = random.fraction('load balancer announcer')
-    if (failures === 0) {
-      const waiting = new AbortController()
-      const until = AbortSignal.any([signal, waiting.signal])
-      const dueMs = this.#dueMs()
-      const slept =
-        dueMs === undefined ? undefined : clock.sleep(Math.max(0, dueMs - clock.monotonicMs()), until)
-      const stopped = new Promise<void>(resolve => {
-        until.addEventListener('abort', () => resolve(), { once: true })
-      })
-      await Promise.race([this.#wake.promise, stopped, ...(slept ? [slept.catch(() => undefined)] : [])])
-      waiting.abort()
-    }
+    const nowMs = clock.monotonicMs()
+    const retryMs = failures > 0 ? nowMs + backoffMs(failures, retry, fraction) : Infinity
+    const dueMs = Math.min(this.#dueMs(), retryMs)
+    const waiting = new AbortController()
+    const until = AbortSignal.any([signal, waiting.signal])
+    const stopped = new Promise<void>(resolve => {
+      until.addEventListener('abort', () => resolve(), { once: true })
+    })
+    const slept = dueMs === Infinity ? stopped : clock.sleep(Math.max(0, dueMs - nowMs), until)
+    await Promise.race([this.#wake.promise, stopped, slept.catch(() => undefined)])
+    waiting.abort()
     // Another program that undoes each repair must not make this one run without pause.
-    const delayMs =
-      failures > 0 ? backoffMs(failures, retry, fraction) : backoffMs(repairs + 1, debounce, fraction)
+    const delayMs = backoffMs(Math.max(failures, repairs) + 1, debounce, fraction)
     await clock.sleep(delayMs, signal).catch(() => undefined)
   }
 
-  /** Undefined if only a change needs a sync. */
-  #dueMs(): number | undefined {
+  /** Infinity if only a change needs a sync. */
+  #dueMs(): number {
     const due = [...this.#announced.values()].flatMap(({ remaining, nextMs }) =>
       remaining > 0 ? nextMs : [],
     )
     const checkMs = this.#contact.dueMs()
     if (checkMs !== undefined) due.push(checkMs)
     if (this.#mayHaveAddresses) due.push(this.#options.platform.clock.monotonicMs() + verifyIntervalMs)
-    return due.length === 0 ? undefined : Math.min(...due)
+    return due.reduce((first, each) => Math.min(first, each), Infinity)
   }
 
   #startMonitor(): void {

@@ -6,7 +6,10 @@ test('a machine on which nft cannot work is told from a failed command', async (
   const check = async (error: object, expected: string | undefined): Promise<void> => {
     const thrown = Object.assign(new Error('nft failed'), error)
     assert.equal(nftFault(thrown), expected)
-    assert.equal(await probeNft({ run: () => Promise.reject(thrown) }), expected)
+    const run = async (): Promise<string> => {
+      throw thrown
+    }
+    assert.equal(await probeNft({ run }), expected)
   }
   await check({ killedBy: 'SIGSEGV' }, 'nft was killed by signal SIGSEGV')
   await check({ killedBy: 'SIGABRT' }, 'nft was killed by signal SIGABRT')
@@ -17,5 +20,5 @@ test('a machine on which nft cannot work is told from a failed command', async (
     'the kernel has no nftables',
   )
   await check({ exitCode: 1, message: 'nft -f -: Error: Could not process rule: No such file' }, undefined)
-  assert.equal(await probeNft({ run: () => Promise.resolve('') }), undefined)
+  assert.equal(await probeNft({ run: async () => '' }), undefined)
 })

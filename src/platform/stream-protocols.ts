@@ -1,6 +1,6 @@
 /**
- * TLS and HTTP/2 on connections that exist already, for the reverse proxy. `ServeHttp` and `HttpClient` are for
- * programs that answer or make requests; a proxy decides about every connection and stream itself.
+ * TLS and HTTP/2 on connections that exist already, for the reverse proxy. `ServeHttp` and `HttpClient` are
+ * for programs that answer or make requests; a proxy decides about every connection and stream itself.
  */
 import type { Duplex } from 'node:stream'
 

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { waitUntil } from '../wait-until.ts'
+import { waitUntil, waitUntilStable } from '../wait-until.ts'
 import {
   backendAt,
   closedPort,
@@ -19,7 +19,7 @@ import {
   startRawBackend,
 } from './test-proxy.ts'
 
-test('a request reaches its backend with the headers of the proxy, and without those of the connection', async t => {
+test('a request reaches its backend with headers of the proxy, and without those of the connection', async t => {
   const backend = await startBackend(t, (request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ url: request.url, headers: request.headers }))
@@ -27,8 +27,9 @@ test('a request reaches its backend with the headers of the proxy, and without t
   const { port } = await startProxy(t, configurationOf({ backends: [backendAt([backend])] }))
   const answer = await exchangeRaw(
     port,
-    'GET /a/../b?c=d HTTP/1.1\r\nHost: Web.Example.com:8080\r\nConnection: close, X-Secret\r\nX-Secret: 1\r\n' +
-      'X-Forwarded-For: 1.2.3.4\r\nX_Forwarded_Proto: https\r\nForwarded: for=1\r\nTE: trailers\r\nX-Other: 2\r\n\r\n',
+    'GET /a/../b?c=d HTTP/1.1\r\nHost: Web.Example.com:8080\r\nConnection: close, X-Secret\r\n' +
+      'X-Secret: 1\r\nX-Forwarded-For: 1.2.3.4\r\nX_Forwarded_Proto: https\r\nForwarded: for=1\r\n' +
+      'TE: trailers\r\nX-Other: 2\r\n\r\n',
   )
   assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
   assert.match(answer, /\r\nconnection: close\r\n/)
@@ -50,7 +51,18 @@ test('a request reaches its backend with the headers of the proxy, and without t
   })
 })
 
-test('requests of a connection share connections to the backend, pipelined ones are answered in order', async t => {
+test('a listener behind another port tells backends and redirects the port that clients use', async t => {
+  const backend = await startBackend(t, ({ headers }, response) => response.end(headers['x-forwarded-port']))
+  const listener = { externalPort: 8_080 }
+  const { proxy, port } = await startProxy(t, configurationOf({ backends: [backendAt([backend])], listener }))
+  const get = 'GET / HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n'
+  assert.match(await exchangeRaw(port, get), /\r\n8080$|8080\r\n/)
+  const route = { filters: [{ type: 'redirect', hostname: 'other', status: 302 } as const] }
+  await proxy.apply(configurationOf({ backends: [backendAt([backend])], listener, route }))
+  assert.match(await exchangeRaw(port, get), /\r\nlocation: http:\/\/other:8080\/\r\n/)
+})
+
+test('requests of a connection are answered in order, also pipelined ones', async t => {
   const backend = await startBackend(t, (request, response) => {
     response.end(`[${request.url}]`)
   })
@@ -155,13 +167,8 @@ test('a slow reader stops the backend instead of filling memory', async t => {
   const client = new RawClient(port)
   client.socket.pause()
   client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-  let before = -1
-  await waitUntil(async () => {
-    await new Promise(resolve => setTimeout(resolve, 300))
-    const isStill = sent === before && sent > 0
-    before = sent
-    return isStill
-  })
+  await waitUntil(() => sent > 0)
+  await waitUntilStable(() => sent)
   assert.ok(sent < 100_000_000, `${sent} bytes`)
   client.socket.destroy()
 })
@@ -188,7 +195,7 @@ test('a client that leaves ends the request to the backend', async t => {
   await waitUntil(() => Promise.resolve(accessLog.length === 1))
 })
 
-test('another endpoint gets a request that the first one refuses, and an interrupted response is cut off', async t => {
+test('another endpoint gets a request that the first one refuses; an interrupted response is cut off', async t => {
   const backend = await startBackend(t, (_request, response) => {
     response.end('ok')
   })
@@ -295,11 +302,58 @@ test('limits of a route: body size, timeouts, allowed clients', async t => {
     assert.match(await exchangeRaw(port, request), new RegExp(`^HTTP/1.1 ${status} `), request)
 })
 
+test('a mirror gets a copy of the request, and its answer or absence changes nothing', async t => {
+  const copies: string[] = []
+  const mirror = await startBackend(t, (request, response) => {
+    text(request).then(
+      body => {
+        copies.push(`${request.method} ${request.url} ${body}`)
+        response.statusCode = 500
+        response.end('mirror')
+      },
+      () => undefined,
+    )
+  })
+  const backend = await startBackend(t, (request, response) => {
+    text(request).then(
+      body => response.end(`got ${body.length}`),
+      () => undefined,
+    )
+  })
+  const mirrorTo = (id: string) => ({ type: 'mirror', backend: id, percent: 100 }) as const
+  const filters = [mirrorTo('mirror'), mirrorTo('gone'), mirrorTo('unknown')]
+  const hosts = [
+    { hostname: '*', wildcard: 'one-label', routes: [routeTo('default/web:80', { filters })] },
+  ] as const
+  const gone = backendAt([await closedPort()], { id: 'gone' })
+  const backends = [backendAt([backend]), backendAt([mirror], { id: 'mirror' }), gone]
+  const { port } = await startProxy(t, configurationOf({ backends, hosts }))
+  const bodies = ['Content-Length: 3\r\n\r\nabc', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n']
+  for (const body of bodies) {
+    const answer = await exchangeRaw(port, `POST /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${body}`)
+    assert.match(answer, /^HTTP\/1.1 200 [^]*got 3/)
+  }
+  await waitUntil(() => copies.length === 2)
+  assert.deepEqual(copies, ['POST /x abc', 'POST /x abc'])
+})
+
+test('a connection is closed after its last request, and an early response ends the request', async t => {
+  const backend = await startBackend(t, (request, response) => {
+    response.end(request.method)
+  })
+  const limits = { requestsPerConnectionMax: 2 }
+  const { port } = await startProxy(t, configurationOf({ backends: [backendAt([backend])] }), limits)
+  const answer = await exchangeRaw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3))
+  assert.equal(answer.split('HTTP/1.1 200').length, 3)
+  const early = await exchangeRaw(port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\npart')
+  assert.match(early, /^HTTP\/1.1 200 [^]*connection: close[^]*POST/)
+})
+
 test('slow and excessive clients are refused without effect on others', async t => {
   const backend = await startBackend(t, (_request, response) => {
     response.end('ok')
   })
-  const limits = { headerTimeoutMs: 500, idleTimeoutMs: 500, headerBytesMax: 4_096, connectionsMax: 20 }
+  const limits = { headerTimeoutMs: 1_000, idleTimeoutMs: 1_000, headerBytesMax: 4_096, connectionsMax: 20 }
   const { port, proxy } = await startProxy(t, configurationOf({ backends: [backendAt([backend])] }), limits)
   const large = `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(5_000)}\r\n\r\n`
   assert.match(await exchangeRaw(port, large), /^HTTP\/1.1 431 /)

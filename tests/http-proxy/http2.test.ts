@@ -13,6 +13,7 @@ import {
 import { createServer as createHttpsServer } from 'node:https'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { test, type TestContext } from 'node:test'
+import { SeededRandom } from '#/base/seeded-random.ts'
 import { waitUntil } from '../wait-until.ts'
 import {
   backendAt,
@@ -206,6 +207,29 @@ test('repeated fields pass between versions, and none of them ends the process',
   const { headers } = await ask(session(t, port), { ':path': '/', ':authority': 'h1' })
   assert.equal(headers[':status'], 200)
   assert.deepEqual(headers['set-cookie'], ['a', 'b'])
+})
+
+test('damaged HTTP/2 frames close only their own connection', async t => {
+  const backend = await startBackend(t, (_request, response) => void response.end('ok'))
+  const { port } = await startProxy(t, configurationOf({ backends: [backendAt([backend])] }))
+  const good = session(t, port)
+  const random = new SeededRandom('frames')
+  for (let round = 0; round < 10; round++) {
+    const clients = Array.from({ length: 20 }, () => {
+      const client = new RawClient(port)
+      client.send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+      // SETTINGS, then frames of any type with few bytes.
+      client.send('\0\0\0\x04\0\0\0\0\0')
+      for (let frames = 0; frames < 5; frames++) {
+        const length = random.integer(40)
+        const head = [0, 0, length, random.integer(12), random.integer(256), 0, 0, 0, random.integer(6)]
+        client.send(Buffer.from([...head, ...random.bytes(length)]).toString('latin1'))
+      }
+      return client
+    })
+    assert.equal((await ask(good, { ':path': '/', ':authority': 'a' })).body.toString(), 'ok')
+    for (const client of clients) client.socket.destroy()
+  }
 })
 
 async function handshake(port: number, servername?: string): Promise<TLSSocket> {

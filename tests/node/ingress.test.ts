@@ -1,6 +1,6 @@
 /**
- * Ingresses of a cluster with real containers: TLS and several services, a rolling update and a killed endpoint under a
- * steady stream of requests, a taken port, and no process without an Ingress.
+ * Ingresses of a cluster with real containers: TLS and several services, a rolling update and a killed
+ * endpoint under a steady stream of requests, a taken port, and no process without an Ingress.
  */
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
@@ -181,7 +181,8 @@ function changeOf(version: string) {
 
 /** The first process of a container ignores SIGTERM, so that the pod serves until its grace period ends. */
 function deploymentOf(name: string): Deployment {
-  const script = `mkdir -p /tmp/www/api && echo ${name} >/tmp/www/index.html && cp /tmp/www/index.html /tmp/www/api/`
+  const page = '/tmp/www/index.html'
+  const script = `mkdir -p /tmp/www/api && echo ${name} >${page} && cp ${page} /tmp/www/api/`
   return {
     metadata: { name, namespace },
     spec: {

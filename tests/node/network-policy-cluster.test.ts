@@ -29,28 +29,7 @@ test('network policies between containers of two nodes', { skip: containersMissi
     await client.create(pods, podOf(name, { nodeName, command: serve }))
   const ready = await cluster.untilReady(['server', 'near', 'far'])
   const address = ready.find(({ metadata }) => metadata.name === 'server')?.status?.podIP ?? ''
-  const reach = `timeout 2 wget -q -O /dev/null http://${address}/index.html`
-  /** Repeats what fails because the kubelet has just started. */
-  const reaches = async (name: string): Promise<boolean> => {
-    const script = `${reach} && exit; [ $? -eq 143 ] && exit 42; exit 1`
-    for (let tries = 0; ; tries++) {
-      const failure = await cluster.exec(name, ['sh', '-c', script]).then(() => undefined, messageOf)
-      if (failure === undefined) return true
-      if (failure.includes('exit code 42')) return false
-      assert.ok(tries < 300, failure)
-      await sleep(200)
-    }
-  }
-  /** The log of a pod whose first instruction is a connection to the server. */
-  const firstConnection = async (name: string, nodeName: string): Promise<string> => {
-    const command = ['sh', '-c', `${reach} && echo reached; echo tried; exec httpd -f -p 80`]
-    await client.create(pods, podOf(name, { nodeName, command }))
-    await waitUntil(async () => (await cluster.log(name).catch(() => '')).includes('tried'))
-    return cluster.log(name)
-  }
-  const setPolicy = async (name: string, spec: NetworkPolicySpec): Promise<void> => {
-    await client.create(networkPolicies, { metadata: { namespace, name }, spec })
-  }
+  const { reaches, firstConnection, setPolicy } = connectionsTo(address, cluster)
 
   await t.test('a policy that denies everything ends all connections but those of the node', async () => {
     assert.deepEqual([await reaches('near'), await reaches('far')], [true, true])
@@ -121,6 +100,38 @@ test('network policies between containers of two nodes', { skip: containersMissi
     assert.equal(await hasTables(cluster), false)
   })
 })
+
+interface Connections {
+  readonly reaches: (pod: string) => Promise<boolean>
+  /** The log of a new pod whose first instruction is a connection to the server. */
+  readonly firstConnection: (pod: string, nodeName: string) => Promise<string>
+  readonly setPolicy: (name: string, spec: NetworkPolicySpec) => Promise<void>
+}
+
+function connectionsTo(address: string, cluster: LastingCluster): Connections {
+  const reach = `timeout 2 wget -q -O /dev/null http://${address}/index.html`
+  /** Repeats what fails because the kubelet has just started. */
+  const reaches = async (name: string): Promise<boolean> => {
+    const script = `${reach} && exit; [ $? -eq 143 ] && exit 42; exit 1`
+    for (let tries = 0; ; tries++) {
+      const failure = await cluster.exec(name, ['sh', '-c', script]).then(() => undefined, messageOf)
+      if (failure === undefined) return true
+      if (failure.includes('exit code 42')) return false
+      assert.ok(tries < 300, failure)
+      await sleep(200)
+    }
+  }
+  const firstConnection = async (name: string, nodeName: string): Promise<string> => {
+    const command = ['sh', '-c', `${reach} && echo reached; echo tried; exec httpd -f -p 80`]
+    await cluster.client.create(pods, podOf(name, { nodeName, command }))
+    await waitUntil(async () => (await cluster.log(name).catch(() => '')).includes('tried'))
+    return cluster.log(name)
+  }
+  const setPolicy = async (name: string, spec: NetworkPolicySpec): Promise<void> => {
+    await cluster.client.create(networkPolicies, { metadata: { namespace, name }, spec })
+  }
+  return { reaches, firstConnection, setPolicy }
+}
 
 function podOf(name: string, { nodeName, command }: { nodeName: string; command: string[] }): Pod {
   return {

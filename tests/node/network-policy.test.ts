@@ -10,6 +10,7 @@ import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { networkPolicies } from '#/api/generated/networking/v1-resources.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
 import { NetworkPolicyAgent } from '#/network-policy/network-policy.ts'
+import { waitForPodRules } from '#/network-policy/wait-for-pod-rules.ts'
 import { ServiceProxy } from '#/proxy/proxy.ts'
 import type { Protocol } from './network-agent.ts'
 import { startTestApiServer, type TestApiServer } from './test-api-server.ts'
@@ -439,6 +440,25 @@ describe('network policies on a real node', () => {
     // The node reaches its own pods.
     assert.match(await world.net.node.agent.ask('tcp', '10.244.0.30:80'), /^late /)
     assert.match(await late.agent.ask('tcp', `${world.pod('z/a').ipv4}:80`), /^z\/a /)
+  })
+
+  test('a kubelet of another process waits for the rules of a pod, which come with its status', async () => {
+    const { platform } = world.api
+    const options = { platform, linux: world.net.node.linux, table }
+    const pod = { key: 'y/later', ipv4: '10.244.0.40', ipv6: 'fd00:244::40' }
+    const wait = (signal: AbortSignal): Promise<void> =>
+      waitForPodRules(options, [pod.ipv4, pod.ipv6], signal)
+    const { signal } = new AbortController()
+    await world.setPolicies({})
+    await waitUntil(async () => !(await world.rules()).includes(table))
+    await wait(signal)
+    await world.setPolicies({ 'x/deny': everyPod })
+    await waitUntil(async () => (await world.rules()).includes('ingress-set'))
+    await assert.rejects(wait(AbortSignal.timeout(300)))
+    const waiting = wait(signal)
+    await world.createPod(pod)
+    await waiting
+    assert.match(await world.rules(), /fd00:244::40 : accept/)
   })
 
   test('rules that were flushed from outside are written again', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
+import { networkPolicies } from '#/api/generated/networking/v1-resources.ts'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { nodeFolders } from '#/cluster/node-folders.ts'
@@ -121,6 +122,12 @@ async function checkOtherRuntime({ host, web }: World): Promise<void> {
 
 async function checkRulesRemain({ host }: World): Promise<void> {
   const tables = (): Promise<string> => host.linux.run(['nft', 'list', 'tables'])
+  // Pods that the proxy does not know yet are isolated from now on: it learns their addresses from the API.
+  await host.client.create(networkPolicies, {
+    metadata: { namespace, name: 'egress' },
+    spec: { podSelector: {}, policyTypes: ['Egress'], egress: [{}] },
+  })
+  await waitUntil(async () => (await tables()).includes('table ip k8ts-policy\n'))
   const before = await tables()
   assert.match(before, /table ip k8ts-proxy\n/)
   assert.equal(await host.stop('kube-proxy', 'SIGTERM'), 0)

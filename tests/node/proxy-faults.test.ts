@@ -98,11 +98,11 @@ test('when nft begins to crash the rules of its table lose their effect, and a r
   const again = await world.startProxy({ linux })
   assert.deepEqual(again.proxy.status, { mode: 'nftables' })
   assert.match(await a.agent.ask('tcp', '10.96.0.20:80'), /^a /)
+  await again.stop()
   assert.deepEqual(
     (await rulesOf(world)).filter(line => line.includes('KUBE')),
     [],
   )
-  await again.stop()
 })
 
 test('pods are masqueraded with iptables where nft crashes, and nothing is left after the removal', async t => {

@@ -21,8 +21,7 @@ for (const mode of proxyModes) {
     const ends: (() => Promise<void>)[] = []
     before(async () => {
       world = await ServiceWorld.start({ after: end => void ends.push(end as () => Promise<void>) }, mode)
-      const { stop } = await world.startProxy()
-      ends.push(stop)
+      await world.startProxy()
     })
     test.after(async () => {
       for (const end of ends.toReversed()) await end()

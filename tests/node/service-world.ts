@@ -32,12 +32,14 @@ export class ServiceWorld {
   readonly other: TestNamespace
 
   readonly mode: ProxyMode
+  readonly #t: Pick<TestContext, 'after'>
 
   private constructor(
-    world: Pick<ServiceWorld, 'api' | 'net' | 'a' | 'b' | 'stranger' | 'other'>,
-    mode: ProxyMode,
+    t: Pick<TestContext, 'after'>,
+    world: Pick<ServiceWorld, 'api' | 'net' | 'a' | 'b' | 'stranger' | 'other' | 'mode'>,
   ) {
-    this.mode = mode
+    this.mode = world.mode
+    this.#t = t
     ;({
       api: this.api,
       net: this.net,
@@ -59,7 +61,7 @@ export class ServiceWorld {
       }
     }
     await net.node.agent.serve('node', 'tcp', 6443)
-    return new ServiceWorld({ api: await startTestApiServer(t), net, a, b, stranger, other }, mode)
+    return new ServiceWorld(t, { api: await startTestApiServer(t), net, a, b, stranger, other, mode })
   }
 
   /** Returns a function that stops the proxy; its rules remain. */
@@ -88,6 +90,8 @@ export class ServiceWorld {
       stopping.abort()
       await running
     }
+    // A test that has failed before must end, too.
+    this.#t.after(stop)
     return { proxy, stop }
   }
 
@@ -133,7 +137,7 @@ interface StartProxy {
   readonly network?: Partial<ProxyNetwork>
 }
 
-export interface RunningProxy {
+interface RunningProxy {
   readonly proxy: ServiceProxy
   readonly stop: () => Promise<void>
 }

@@ -3,8 +3,8 @@
  * and of the objects of the Gateway API. Changes of Services and endpoints that the last plan did not look
  * up cause no new plan.
  */
-import type { Namespace, Service } from '#/api/generated/core/v1.ts'
-import { namespaces, services } from '#/api/generated/core/v1-resources.ts'
+import type { ConfigMap, Namespace, Secret, Service } from '#/api/generated/core/v1.ts'
+import { configMaps, namespaces, secrets, services } from '#/api/generated/core/v1-resources.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { controllerOf, keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
@@ -14,6 +14,7 @@ import type { Index } from '#/client/indexer.ts'
 import { Informer } from '#/client/informer.ts'
 import type { CustomResource } from '#/custom-resource/custom-resource.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { backendTlsPolicies } from '../gateway-api/backend-tls-policy.ts'
 import { gatewayClasses } from '../gateway-api/gateway-class.ts'
 import { gateways } from '../gateway-api/gateway.ts'
 import { grpcRoutes } from '../gateway-api/grpc-route.ts'
@@ -22,7 +23,7 @@ import { referenceGrants } from '../gateway-api/reference-grant.ts'
 import { isGatewaySlice, isGatewayService, recordedPorts } from '../plan/gateway-service.ts'
 import type { GatewayWorld, References } from '../plan/world.ts'
 import { CustomResourceInformer } from './custom-resource-informer.ts'
-import { TlsSecrets } from './tls-secrets.ts'
+import { NamespaceInformers } from './namespace-informers.ts'
 
 export interface GatewayCacheOptions {
   readonly platform: Platform
@@ -44,12 +45,14 @@ interface CoreInformers {
 
 export class GatewayCache {
   readonly #options: GatewayCacheOptions
-  readonly #secrets: TlsSecrets
+  readonly #secrets: NamespaceInformers<Secret>
+  readonly #configMaps: NamespaceInformers<ConfigMap>
   readonly #runs = new Set<Promise<void>>()
   readonly gatewayClasses
   readonly gateways
   readonly httpRoutes
   readonly grpcRoutes
+  readonly backendTlsPolicies
   readonly #referenceGrants
   #core: CoreInformers | undefined
   /** Of the last plan; undefined before the first one. */
@@ -57,30 +60,35 @@ export class GatewayCache {
 
   constructor(options: GatewayCacheOptions) {
     this.#options = options
-    this.#secrets = new TlsSecrets(options)
+    const fieldSelector = 'type=kubernetes.io/tls'
+    this.#secrets = new NamespaceInformers({ ...options, resource: secrets, fieldSelector })
+    this.#configMaps = new NamespaceInformers({ ...options, resource: configMaps })
     this.gatewayClasses = this.#customResource(gatewayClasses)
     this.gateways = this.#customResource(gateways)
     this.httpRoutes = this.#customResource(httpRoutes)
     this.grpcRoutes = this.#customResource(grpcRoutes)
+    this.backendTlsPolicies = this.#customResource(backendTlsPolicies)
     this.#referenceGrants = this.#customResource(referenceGrants)
   }
 
   get hasSynced(): boolean {
     const { namespaces: ofNamespaces, services: ofServices, endpointSlices: ofSlices } = this.#core ?? {}
     const core = [ofNamespaces, ofServices, ofSlices].every(informer => informer?.hasSynced ?? true)
-    return core && this.#customResources().every(each => each.hasSynced) && this.#secrets.hasSynced
+    const named = this.#secrets.hasSynced && this.#configMaps.hasSynced
+    return core && named && this.#customResources().every(each => each.hasSynced)
   }
 
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#customResources().map(each => each.run(signal)))
     await Promise.all(this.#runs)
-    await this.#secrets.stopped()
+    await Promise.all([this.#secrets.stopped(), this.#configMaps.stopped()])
   }
 
   /** Follows the objects that a plan has looked up. */
   follow(references: References, signal: AbortSignal): void {
     this.#references = references
     this.#secrets.follow(references.secrets, signal)
+    this.#configMaps.follow(references.configMaps, signal)
     if (this.#core === undefined && this.gateways.list().length > 0) this.#startCore(signal)
   }
 
@@ -94,6 +102,7 @@ export class GatewayCache {
       httpRoutes: this.httpRoutes.list(),
       grpcRoutes: this.grpcRoutes.list(),
       referenceGrants: this.#referenceGrants.list(),
+      backendTlsPolicies: this.backendTlsPolicies.list(),
       namespaceLabels: name => {
         const namespace = core?.namespaces.get(name)
         return namespace && (namespace.metadata.labels ?? {})
@@ -102,6 +111,7 @@ export class GatewayCache {
       gatewayServices: core?.gatewayServices.get(own) ?? [],
       endpointSlices: key => core?.slicesOfService.get(key) ?? [],
       secret: key => this.#secrets.get(key),
+      configMap: key => this.#configMaps.get(key),
       nodeAddress: this.#options.nodeAddress,
       nodeName: this.#options.nodeName,
       allocatedPorts: new Map([...this.#recordedPorts(), ...planned]),
@@ -170,7 +180,9 @@ export class GatewayCache {
   }
 
   #customResources() {
-    return [this.gatewayClasses, this.gateways, this.httpRoutes, this.grpcRoutes, this.#referenceGrants]
+    const routes = [this.httpRoutes, this.grpcRoutes] as const
+    const policies = [this.#referenceGrants, this.backendTlsPolicies] as const
+    return [this.gatewayClasses, this.gateways, ...routes, ...policies] as const
   }
 }
 

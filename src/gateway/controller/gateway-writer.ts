@@ -11,6 +11,7 @@ import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import { WorkQueue } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { backendTlsPolicies } from '../gateway-api/backend-tls-policy.ts'
 import { gatewayClasses } from '../gateway-api/gateway-class.ts'
 import { gateways } from '../gateway-api/gateway.ts'
 import { grpcRoutes } from '../gateway-api/grpc-route.ts'
@@ -19,7 +20,7 @@ import type { GatewayPlan, PlannedService } from '../plan-gateways.ts'
 import type { GatewayServicePlan } from '../plan/gateway-service.ts'
 import type { GatewayCache } from './gateway-cache.ts'
 import { isServiceCurrent, isSliceCurrent } from './is-current.ts'
-import { classStatus, gatewayStatus, routeStatus, type Observation } from './statuses.ts'
+import { classStatus, gatewayStatus, policyStatus, routeStatus, type Observation } from './statuses.ts'
 
 export interface GatewayWriterOptions {
   readonly platform: Platform
@@ -99,6 +100,10 @@ export class GatewayWriter {
       add(gatewayClasses, object, classStatus(object, status, observed(object)))
     for (const { object, status } of plan.gateways)
       add(gateways, object, gatewayStatus(object, status, observed(object)))
+    for (const { object, status } of plan.policies) {
+      const made = policyStatus(object, status, observed(object))
+      if (made !== undefined) add(backendTlsPolicies, object, made)
+    }
     for (const { object, status, kind } of plan.routes) {
       const made = routeStatus(object, status, observed(object))
       if (made === undefined) continue

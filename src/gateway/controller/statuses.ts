@@ -2,6 +2,8 @@
 import { conditionOf } from '#/api/conditions.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { gatewayControllerName } from '../gateway-api.ts'
+import type { BackendTLSPolicy } from '../gateway-api/backend-tls-policy.ts'
+import type { AncestorPlan } from '../plan-gateways.ts'
 import type { GatewayClass } from '../gateway-api/gateway-class.ts'
 import type { Gateway } from '../gateway-api/gateway.ts'
 import type { PlannedCondition } from '../plan/conditions.ts'
@@ -86,8 +88,31 @@ export function routeStatus(
   return status === undefined && parents.length === 0 ? undefined : { parents }
 }
 
-/** The limit of the API. */
+/** Undefined if the policy has no status and needs none. */
+export function policyStatus(
+  { status }: BackendTLSPolicy,
+  planned: readonly AncestorPlan[],
+  observation: Observation,
+): BackendTLSPolicy['status'] | undefined {
+  const before = status?.ancestors ?? []
+  const foreign = before.filter(({ controllerName }) => controllerName !== gatewayControllerName)
+  const own = planned.map(({ ancestorRef, conditions }) => {
+    const known = before.find(each => {
+      return each.controllerName === gatewayControllerName && equalJson(each.ancestorRef, ancestorRef)
+    })
+    return {
+      ancestorRef,
+      controllerName: gatewayControllerName,
+      conditions: mergeConditions(known?.conditions, conditions, observation),
+    }
+  })
+  const ancestors = [...foreign, ...own].slice(0, ancestorsMax)
+  return status === undefined && ancestors.length === 0 ? undefined : { ancestors }
+}
+
+/** The limits of the API. */
 const parentsMax = 32
+const ancestorsMax = 16
 
 /**
  * Names of the features of the Gateway API that the plan and the reverse proxy implement, sorted, for the
@@ -95,6 +120,7 @@ const parentsMax = 32
  * the conformance tests.
  */
 const supportedFeatures: readonly string[] = [
+  'BackendTLSPolicy',
   'GRPCRoute',
   'GRPCRouteNamedRouteRule',
   'GRPCRouteRequestHeaderModifier',

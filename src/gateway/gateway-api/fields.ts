@@ -104,7 +104,7 @@ const conditionList = { listType: 'map', listMapKeys: ['type'], maxItems: 8 } as
 
 export const conditions = s.array(condition, conditionList)
 
-const routeConditions = s.array(condition, { ...conditionList, minItems: 1 })
+export const routeConditions = s.array(condition, { ...conditionList, minItems: 1 })
 
 /** Conditions of an object that its controller has not seen yet. */
 export function pendingConditions(...types: readonly string[]): readonly s.InputOf<typeof condition>[] {

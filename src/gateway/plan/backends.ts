@@ -2,6 +2,7 @@ import type { Service, ServicePort } from '#/api/generated/core/v1.ts'
 import type { Endpoint, EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import type { Backend, BackendEndpoint } from '#/http-proxy/proxy-configuration.ts'
 import { gatewayGroup } from '../gateway-api/fields.ts'
+import type { BackendTlsPlan } from './backend-tls.ts'
 import type { Problem } from './conditions.ts'
 import type { IsPermitted } from './reference-grants.ts'
 import type { GatewayWorld, References, RouteKind } from './world.ts'
@@ -21,14 +22,56 @@ export interface BackendContext {
   /** Those of all routes, by id. */
   readonly backends: Map<string, Backend>
   readonly kind: RouteKind
+  readonly tlsOf: BackendTlsPlan['tlsOf']
+  /** Keys of the Services of the route. */
+  readonly routeServices: Set<string>
   /** Of the route. */
   readonly namespace: string
 }
 
-/** The id of the backend, or why it cannot be used. */
-export function resolveBackend(reference: BackendReference, context: BackendContext): string | Problem {
+export interface ResolvedBackend {
+  /** The id of the backend; undefined if requests to it must fail. */
+  readonly backend?: string
+  /** Why the reference cannot be resolved. */
+  readonly problem?: Problem
+}
+
+export function resolveBackend(reference: BackendReference, context: BackendContext): ResolvedBackend {
+  const resolved = findPort(reference, context)
+  if ('reason' in resolved) return { problem: resolved }
+  const { key, service, servicePort } = resolved
+  const { world, backends, kind } = context
+  context.routeServices.add(key)
+  const tls = context.tlsOf(key, servicePort.name ?? '')
+  if (tls === 'invalid') return {}
+  const protocol = protocolOf(servicePort, { kind, hasTls: tls !== undefined })
+  if (protocol === undefined) {
+    const { port, protocol: transport = 'TCP', appProtocol } = servicePort
+    const message = `port ${port} of Service ${key} has protocol ${transport}, appProtocol ${appProtocol}`
+    return { problem: { reason: 'UnsupportedProtocol', message } }
+  }
+  const id = `gateway/${key}:${servicePort.port}/${protocol}`
+  if (!backends.has(id)) {
+    backends.set(id, {
+      id,
+      protocol,
+      ...(tls && { tls }),
+      endpoints: endpointsOf(service, { servicePort, slices: world.endpointSlices(key) }),
+      hasClientAffinity: service.spec?.sessionAffinity === 'ClientIP',
+    })
+  }
+  return { backend: id }
+}
+
+interface FoundPort {
+  readonly key: string
+  readonly service: Service
+  readonly servicePort: ServicePort
+}
+
+function findPort(reference: BackendReference, context: BackendContext): FoundPort | Problem {
   const { group, kind, name, port } = reference
-  const { world, references, backends } = context
+  const { world, references } = context
   if (group !== '' || kind !== 'Service') {
     const message = `backendRef ${name}: ${kind} of group ${group || 'core'} is not supported, use a Service`
     return { reason: 'InvalidKind', message }
@@ -50,22 +93,7 @@ export function resolveBackend(reference: BackendReference, context: BackendCont
   const servicePort = service.spec?.ports?.find(each => each.port === port)
   if (servicePort === undefined)
     return { reason: 'BackendNotFound', message: `Service ${key} has no port ${port ?? '(unset)'}` }
-  const protocol = protocolOf(servicePort, context.kind)
-  if (protocol === undefined) {
-    const { protocol: transport = 'TCP', appProtocol } = servicePort
-    const message = `port ${port} of Service ${key} has protocol ${transport}, appProtocol ${appProtocol}`
-    return { reason: 'UnsupportedProtocol', message }
-  }
-  const id = `gateway/${key}:${port}/${protocol}`
-  if (!backends.has(id)) {
-    backends.set(id, {
-      id,
-      protocol,
-      endpoints: endpointsOf(service, { servicePort, slices: world.endpointSlices(key) }),
-      hasClientAffinity: service.spec?.sessionAffinity === 'ClientIP',
-    })
-  }
-  return id
+  return { key, service, servicePort }
 }
 
 /** https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol */
@@ -78,14 +106,16 @@ const applicationProtocols: ReadonlyMap<string, 'http1' | 'http2'> = new Map([
   ['grpc', 'http2'],
 ])
 
-/** gRPC needs HTTP/2, whatever the Service declares. */
+/** gRPC needs HTTP/2, whatever the Service declares. A BackendTLSPolicy says that there is TLS. */
 function protocolOf(
   { protocol = 'TCP', appProtocol = 'http' }: ServicePort,
-  kind: RouteKind,
-): 'http1' | 'http2' | undefined {
+  { kind, hasTls }: { readonly kind: RouteKind; readonly hasTls: boolean },
+): Backend['protocol'] | undefined {
+  if (protocol !== 'TCP') return undefined
   const declared = applicationProtocols.get(appProtocol.toLowerCase())
-  if (protocol !== 'TCP' || declared === undefined) return undefined
-  return kind === 'GRPCRoute' ? 'http2' : declared
+  const isHttp2 = kind === 'GRPCRoute' || declared === 'http2'
+  if (hasTls) return isHttp2 ? 'https2' : 'https1'
+  return declared && (isHttp2 ? 'http2' : 'http1')
 }
 
 /** Those of one family, since a dual-stack pod has an endpoint in each; ordered by address. */

@@ -89,8 +89,8 @@ type Mirror = NonNullable<HttpFilter['requestMirror']>
 
 /** A mirror without a backend is dropped; the request itself is not affected. */
 function planMirror({ backendRef, percent, fraction }: Mirror, context: BackendContext): FilterPlan {
-  const backend = resolveBackend(backendRef, context)
-  if (typeof backend !== 'string') return { unresolved: backend }
+  const { backend, problem } = resolveBackend(backendRef, context)
+  if (backend === undefined) return problem === undefined ? {} : { unresolved: problem }
   const share = fraction === undefined ? percent : (fraction.numerator / fraction.denominator) * 100
   return { filter: { type: 'mirror', backend, percent: share ?? 100 } }
 }

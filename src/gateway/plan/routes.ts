@@ -47,7 +47,7 @@ export function withoutRoutes(plan: ListenerPlan): AttachedListener {
 
 /**
  * The conditions of the route for each parent among `gateways`; accepted routes are added to the listeners.
- * Must be called for routes in the order of `compareRoutes`.
+ * Must be called for routes in the order of `compareAge`.
  */
 export function attachRoute(
   plan: RoutePlan,
@@ -81,17 +81,6 @@ function parentGateway(
 ): string | undefined {
   if (group !== gatewayGroup || kind !== 'Gateway') return undefined
   return `${namespace ?? metadata.namespace}/${name}`
-}
-
-/** Older routes first, then by namespace and name. */
-export function compareRoutes(a: Route, b: Route): number {
-  return (
-    compareText(a.metadata.creationTimestamp, b.metadata.creationTimestamp) || compareText(keyOf(a), keyOf(b))
-  )
-}
-
-function compareText(a = '', b = ''): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }
 
 interface Parent {

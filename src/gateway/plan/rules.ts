@@ -23,26 +23,26 @@ export interface RulesPlan {
   /** The route cannot be accepted. */
   readonly refused: Problem | undefined
   readonly unresolved: Problem | undefined
+  /** Keys of the Services that exist. */
+  readonly services: ReadonlySet<string>
 }
 
 export function planHttpRules({ metadata, spec }: Stored<HTTPRoute>, context: BackendContext): RulesPlan {
   const at = `httproute/${metadata.namespace}/${metadata.name}`
-  return joinRules(
-    spec.rules.map((rule, index) => {
-      const parts = { ...rule, id: `${at}/${rule.name ?? `rule-${index}`}`, timeouts: timeoutsOf(rule) }
-      return planRule(parts, { matches: planHttpMatches(rule.matches), context })
-    }),
-  )
+  const planned = spec.rules.map((rule, index) => {
+    const parts = { ...rule, id: `${at}/${rule.name ?? `rule-${index}`}`, timeouts: timeoutsOf(rule) }
+    return planRule(parts, { matches: planHttpMatches(rule.matches), context })
+  })
+  return joinRules(planned, context)
 }
 
 export function planGrpcRules({ metadata, spec }: Stored<GRPCRoute>, context: BackendContext): RulesPlan {
   const at = `grpcroute/${metadata.namespace}/${metadata.name}`
-  return joinRules(
-    (spec.rules ?? []).map((rule, index) => {
-      const parts = { ...rule, id: `${at}/${rule.name ?? `rule-${index}`}`, timeouts: {} }
-      return planRule(parts, { matches: planGrpcMatches(rule.matches), context })
-    }),
-  )
+  const planned = (spec.rules ?? []).map((rule, index) => {
+    const parts = { ...rule, id: `${at}/${rule.name ?? `rule-${index}`}`, timeouts: {} }
+    return planRule(parts, { matches: planGrpcMatches(rule.matches), context })
+  })
+  return joinRules(planned, context)
 }
 
 interface RuleParts {
@@ -67,11 +67,9 @@ function planRule(
 ): PlannedRule {
   const own = planFilters(filters, context)
   const backends = backendRefs.map(reference => {
-    const resolved = resolveBackend(reference, context)
+    const { backend, problem } = resolveBackend(reference, context)
     const planned = planFilters(reference.filters ?? [], context)
-    const backend = typeof resolved === 'string' ? resolved : undefined
-    const problem = typeof resolved === 'string' ? planned.unresolved : resolved
-    return { backend, weight: reference.weight, planned, problem }
+    return { backend, weight: reference.weight, planned, problem: problem ?? planned.unresolved }
   })
   return {
     rule: {
@@ -91,11 +89,12 @@ function planRule(
   }
 }
 
-function joinRules(planned: readonly PlannedRule[]): RulesPlan {
+function joinRules(planned: readonly PlannedRule[], { routeServices }: BackendContext): RulesPlan {
   return {
     rules: planned.map(({ rule }) => rule),
     refused: planned.find(({ refused }) => refused)?.refused,
     unresolved: planned.find(({ unresolved }) => unresolved)?.unresolved,
+    services: routeServices,
   }
 }
 

@@ -1,7 +1,8 @@
-import type { Secret, Service } from '#/api/generated/core/v1.ts'
+import type { ConfigMap, Secret, Service } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
 import type { Labels } from '#/api/labels.ts'
+import type { BackendTLSPolicy } from '../gateway-api/backend-tls-policy.ts'
 import type { GatewayClass } from '../gateway-api/gateway-class.ts'
 import type { Gateway } from '../gateway-api/gateway.ts'
 import type { GRPCRoute } from '../gateway-api/grpc-route.ts'
@@ -15,12 +16,14 @@ export interface GatewayWorld {
   readonly httpRoutes: readonly Stored<HTTPRoute>[]
   readonly grpcRoutes: readonly Stored<GRPCRoute>[]
   readonly referenceGrants: readonly Stored<ReferenceGrant>[]
+  readonly backendTlsPolicies: readonly Stored<BackendTLSPolicy>[]
   /** Labels of a namespace; undefined if it does not exist. */
   readonly namespaceLabels: (name: string) => Labels | undefined
   readonly service: (key: string) => Service | undefined
   /** The Services that were created for Gateways. */
   readonly gatewayServices: readonly Stored<Service>[]
   readonly endpointSlices: (serviceKey: string) => readonly EndpointSlice[]
+  readonly configMap: (key: string) => ConfigMap | undefined
   readonly secret: (key: string) => Secret | undefined
   /** The address that the reverse proxy listens on. */
   readonly nodeAddress: string
@@ -34,6 +37,7 @@ export interface GatewayWorld {
 export interface References {
   readonly services: Set<string>
   readonly secrets: Set<string>
+  readonly configMaps: Set<string>
 }
 
 export type Route = Stored<HTTPRoute> | Stored<GRPCRoute>

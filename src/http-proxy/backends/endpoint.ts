@@ -218,7 +218,7 @@ const penaltyMs = 1_000
 const penaltyMaxMs = 10_000
 
 /**
- * A connection that has been idle for longer may be about to be closed by its server: only requests that can be
- * repeated are sent on it.
+ * A connection that has been idle for longer may be about to be closed by its server: only requests that can
+ * be repeated are sent on it.
  */
 const trustedIdleMs = 1_000

@@ -1,4 +1,7 @@
-/** A connection to an endpoint that speaks HTTP/1.1. It carries one request at a time, and then waits in its pool. */
+/**
+ * A connection to an endpoint that speaks HTTP/1.1. It carries one request at a time, and then waits in its
+ * pool.
+ */
 import type { Duplex } from 'node:stream'
 import { BodyReader } from '../message/body-reader.ts'
 import { formatBodyLength, formatFields } from '../message/format-head.ts'

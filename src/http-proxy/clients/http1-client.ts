@@ -1,7 +1,7 @@
 /**
- * A connection of a client that speaks HTTP/1.x. Requests are processed one after the other; what a client pipelines
- * waits in a bounded buffer. After a request that cannot be understood the connection is closed, since the bytes after
- * it could be anything.
+ * A connection of a client that speaks HTTP/1.x. Requests are processed one after the other; what a client
+ * pipelines waits in a bounded buffer. After a request that cannot be understood the connection is closed,
+ * since the bytes after it could be anything.
  */
 import type { Duplex } from 'node:stream'
 import { Exchange } from '../exchange.ts'
@@ -278,7 +278,10 @@ export class Http1Client implements ClientStream, ClientConnection {
     this.#process()
   }
 
-  /** Closing at once would reset the connection while the client still sends, and it might not see the response. */
+  /**
+   * Closing at once would reset the connection while the client still sends, and it might not see the
+   * response.
+   */
   #linger(hasUnread = this.#body?.isDone === false): void {
     if (this.#isLingering) return
     this.#isLingering = true

@@ -13,8 +13,8 @@ type State =
   | 'malformed'
 
 /**
- * Decodes a chunked body (RFC 9112, section 7.1), strictly: a chunk size has only hexadecimal digits, and lines end
- * with CR LF. Extensions are read and dropped.
+ * Decodes a chunked body (RFC 9112, section 7.1), strictly: a chunk size has only hexadecimal digits, and
+ * lines end with CR LF. Extensions are read and dropped.
  */
 export class ChunkedDecoder {
   readonly #onData: (bytes: Uint8Array) => void

@@ -25,7 +25,9 @@ export function parseClientHello(bytes: Uint8Array): ClientHello {
   return { type: 'complete', serverName: extensions && serverNameIn(extensions) }
 }
 
-/** The handshake message, which may be split over records; undefined if the records are not of a handshake. */
+/**
+ * The handshake message, which may be split over records; undefined if the records are not of a handshake.
+ */
 function handshakeOf(bytes: Uint8Array): Uint8Array | undefined {
   const parts: Uint8Array[] = []
   for (let at = 0; at < bytes.length;) {

@@ -1,6 +1,6 @@
 /**
- * Names of header fields, checked and classified once: a message has the same few names as the one before it, and a
- * look-up by the name as sent is much cheaper than to check and convert it.
+ * Names of header fields, checked and classified once: a message has the same few names as the one before it,
+ * and a look-up by the name as sent is much cheaper than to check and convert it.
  */
 export interface FieldName {
   /** Lower case. */
@@ -77,7 +77,10 @@ const written: ReadonlySet<string> = new Set([
   'x-real-ip',
 ])
 
-/** CGI and its successors do not distinguish `_` from `-`: `x_real_ip` would replace what the proxy has written. */
+/**
+ * CGI and its successors do not distinguish `_` from `-`: `x_real_ip` would replace what the proxy has
+ * written.
+ */
 function roleOf(name: string): FieldRole {
   const dashed = name.includes('_') ? name.replaceAll('_', '-') : name
   if (dashed !== name) return roles.has(dashed) || written.has(dashed) ? 'dropped' : 'end-to-end'

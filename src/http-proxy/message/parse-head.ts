@@ -1,8 +1,8 @@
 /**
- * A strict parser of HTTP/1.x heads (RFC 9112). Whatever two implementations could understand differently is refused,
- * since a request must not be two requests for a backend: repeated or malformed content-length, content-length with
- * transfer-encoding, codings other than `chunked`, lines that do not end with CR LF, folded lines, white space before
- * the colon, control characters.
+ * A strict parser of HTTP/1.x heads (RFC 9112). Whatever two implementations could understand differently is
+ * refused, since a request must not be two requests for a backend: repeated or malformed content-length,
+ * content-length with transfer-encoding, codings other than `chunked`, lines that do not end with CR LF,
+ * folded lines, white space before the colon, control characters.
  */
 import { fieldNameOf, type FieldName } from './field-name.ts'
 import {
@@ -85,7 +85,9 @@ export function parseResponseHead(text: string, method: string): ResponseHead | 
   }
 }
 
-/** Trailers of a chunked body; undefined when malformed. Fields that concern framing and routing are dropped. */
+/**
+ * Trailers of a chunked body; undefined when malformed. Fields that concern framing and routing are dropped.
+ */
 export function parseTrailers(text: string): Fields | undefined {
   if (malformedLine.test(text)) return undefined
   return parseFields(text, 0)?.fields

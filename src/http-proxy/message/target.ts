@@ -7,8 +7,8 @@ export interface NormalTarget {
 }
 
 /**
- * Resolves `.` and `..` segments, also percent-encoded ones: otherwise `/public/../admin` would be routed as `/public`
- * and served as `/admin`. Everything else stays as it was sent.
+ * Resolves `.` and `..` segments, also percent-encoded ones: otherwise `/public/../admin` would be routed as
+ * `/public` and served as `/admin`. Everything else stays as it was sent.
  */
 export function normalizeTarget(target: string): NormalTarget {
   const query = target.indexOf('?')

@@ -37,8 +37,24 @@ export interface ActivePoliciesOptions {
   readonly pods: PodIndex
   /** Called with pods whose membership in sets may have changed. */
   readonly onPods: (keys: Iterable<string | undefined>) => void
+  /** Called with the number of selectors of a policy that are above the bound of its namespace. */
+  readonly onExcluded: (policy: string, selectors: number) => void
   readonly onChange: (owner: string, fragmentOf: (family: IpFamily) => Fragment) => void
 }
+
+interface References {
+  readonly namespace: string
+  /** Upper limit of the elements of the peer sets when they were made. */
+  readonly elements: number
+  readonly selections: readonly Selection[]
+  readonly ports: readonly PortName[]
+}
+
+/**
+ * Maximum number of elements of the peer sets of all policies of a namespace, so that a tenant with thousands of broad
+ * selectors does not exhaust the memory of nodes. Selectors above it select nothing.
+ */
+const elementsMax = 500_000
 
 type Membership = (address: string) => readonly (readonly [id: string, content: string])[]
 
@@ -56,6 +72,10 @@ export class ActivePolicies {
   readonly #peers = new ReferenceCounts<PeerSet>()
   readonly #ports = new ReferenceCounts<PortSet>()
   readonly #peerIndex = new SelectionIndex()
+  /** What each policy refers to. */
+  readonly #references = new Map<number, References>()
+  /** Elements of the peer sets of the policies of each namespace. */
+  readonly #elements = new Map<string, number>()
   /** The peer sets of which a pod is a member. */
   readonly #memberships = new Map<string, readonly PeerSet[]>()
 
@@ -92,10 +112,10 @@ export class ActivePolicies {
 
   /** Replaces the rules of a policy. */
   update(policy: KnownPolicy, rules: PolicyRules): void {
-    const before = policy.rules
     policy.rules = rules
     if (this.#policies.get(String(policy.id)) === undefined) return
-    this.#acquireReferences(rules)
+    const before = this.#takeReferences(policy)
+    this.#acquireReferences(policy)
     this.#writePolicy(policy)
     this.#releaseReferences(before)
   }
@@ -122,7 +142,7 @@ export class ActivePolicies {
 
   #activate(policy: KnownPolicy): void {
     this.#policies.acquire(String(policy.id), () => {
-      this.#acquireReferences(policy.rules)
+      this.#acquireReferences(policy)
       this.#writePolicy(policy)
       return policy
     })
@@ -132,10 +152,11 @@ export class ActivePolicies {
     if (this.#policies.release(String(policy.id)) === undefined) return
     for (const direction of directions)
       this.#options.onChange(`policy ${chainOf(policy, direction)}`, nothing)
-    this.#releaseReferences(policy.rules)
+    this.#releaseReferences(this.#takeReferences(policy))
   }
 
   #writePolicy(policy: KnownPolicy): void {
+    const peers = new Set(this.#references.get(policy.id)?.selections.map(({ key }) => key))
     for (const direction of directions) {
       const chain = chainOf(policy, direction)
       const rules = policy.rules[direction]
@@ -146,16 +167,18 @@ export class ActivePolicies {
           family,
           chain,
           rules,
-          peerSet: ({ key }) => this.#peers.get(key)?.name ?? '',
+          peerSet: ({ key }) => (peers.has(key) ? this.#peers.get(key)?.name : undefined),
           portSet: port => this.#ports.get(portKey(port))?.name ?? '',
         })
       })
     }
   }
 
-  #acquireReferences(rules: PolicyRules): void {
+  #acquireReferences(policy: KnownPolicy): void {
     const { pods, onPods, onChange } = this.#options
-    for (const selection of selectionsOf(rules)) {
+    const references = this.#planReferences(policy)
+    this.#references.set(policy.id, references)
+    for (const selection of references.selections) {
       this.#peers.acquire(selection.key, id => {
         const name = `peers/${id}`
         this.#peerIndex.add(selection)
@@ -166,7 +189,7 @@ export class ActivePolicies {
         return { name, selection, members: new Set() }
       })
     }
-    for (const port of portNamesOf(rules)) {
+    for (const port of references.ports) {
       this.#ports.acquire(portKey(port), id => {
         const name = `ports/${id}/${port.name}`
         onChange(name, family => setObject(name, `${tableFamily(family).address} . inet_service`))
@@ -176,22 +199,58 @@ export class ActivePolicies {
     }
   }
 
-  #releaseReferences(rules: PolicyRules): void {
+  /** Leaves out peers above the bound of the namespace. */
+  #planReferences({ rules }: KnownPolicy): References {
+    const { pods, onExcluded } = this.#options
+    const namespace = namespaceOf(rules)
+    const wanted = selectionsOf(rules)
+    let used = this.#elements.get(namespace) ?? 0
+    let elements = 0
+    const selections = wanted.filter(selection => {
+      const count = pods.candidates(selection)
+      if (used + count > elementsMax) return false
+      used += count
+      elements += count
+      return true
+    })
+    this.#elements.set(namespace, used)
+    if (selections.length < wanted.length) onExcluded(rules.key, wanted.length - selections.length)
+    return { namespace, elements, selections, ports: portNamesOf(rules) }
+  }
+
+  /** What the policy has referred to until now. To be released. */
+  #takeReferences({ id }: KnownPolicy): References {
+    const references = this.#references.get(id) ?? noReferences
+    this.#references.delete(id)
+    const { namespace, elements } = references
+    const left = (this.#elements.get(namespace) ?? 0) - elements
+    if (left > 0) this.#elements.set(namespace, left)
+    else this.#elements.delete(namespace)
+    return references
+  }
+
+  #releaseReferences({ selections, ports }: References): void {
     const { pods, onPods, onChange } = this.#options
-    for (const { key } of selectionsOf(rules)) {
+    for (const { key } of selections) {
       const gone = this.#peers.release(key)
       if (gone === undefined) continue
       this.#peerIndex.delete(gone.selection)
       onChange(gone.name, nothing)
       onPods(gone.members)
     }
-    for (const port of portNamesOf(rules)) {
+    for (const port of ports) {
       const gone = this.#ports.release(portKey(port))
       if (gone === undefined) continue
       onChange(gone.name, nothing)
       onPods(pods.withPort(gone.port))
     }
   }
+}
+
+const noReferences: References = { namespace: '', elements: 0, selections: [], ports: [] }
+
+function namespaceOf({ key }: PolicyRules): string {
+  return key.split('/')[0] ?? ''
 }
 
 const nothing = (): Fragment => new Map()
@@ -223,11 +282,13 @@ function commentOf({ key }: Selection): string {
 }
 
 function selectionsOf(rules: PolicyRules): readonly Selection[] {
-  return rulesOf(rules).flatMap(({ peers }) => peers?.selections ?? [])
+  const all = rulesOf(rules).flatMap(({ peers }) => peers?.selections ?? [])
+  return [...new Map(all.map(each => [each.key, each])).values()]
 }
 
 function portNamesOf(rules: PolicyRules): readonly PortName[] {
-  return rulesOf(rules).flatMap(({ ports }) => ports?.names ?? [])
+  const all = rulesOf(rules).flatMap(({ ports }) => ports?.names ?? [])
+  return [...new Map(all.map(each => [portKey(each), each])).values()]
 }
 
 function rulesOf({

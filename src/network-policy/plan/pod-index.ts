@@ -69,6 +69,16 @@ export class PodIndex {
     }
   }
 
+  /** An upper limit of the number of selected pods, without looking at each. */
+  candidates({ namespace, podSelector }: Selection): number {
+    const label = requiredLabel(podSelector)
+    const inNamespace = (name: string): number =>
+      (label === '' ? this.#byNamespace.get(name) : this.#byLabel.get(`${name} ${label}`))?.size ?? 0
+    if (namespace !== undefined) return inNamespace(namespace)
+    if (label === '') return this.#pods.size
+    return this.#byNamespace.keys().reduce((sum, name) => sum + inNamespace(name), 0)
+  }
+
   withPort(port: Pick<NamedPort, 'protocol' | 'name'>): Iterable<string> {
     return this.#byPort.get(portKey(port)) ?? []
   }

@@ -11,8 +11,8 @@ export interface PolicyChain {
   /** Name of the chain. */
   readonly chain: string
   readonly rules: readonly PolicyRule[]
-  /** Names of the sets with the addresses of pods, and with their addresses and named ports. */
-  readonly peerSet: (selection: Selection) => string
+  /** Names of the sets with the addresses of pods, undefined for one without, and with addresses and named ports. */
+  readonly peerSet: (selection: Selection) => string | undefined
   readonly portSet: (port: PortName) => string
 }
 
@@ -49,7 +49,8 @@ function peerMatches(peers: PolicyPeers | undefined, input: PolicyChain): readon
   const ranges = peers.ranges[family]
   const isAll = ranges.some(range => range.endsWith('/0'))
   const blocks = isAll ? [''] : rangeMatches(address, ranges)
-  return [...blocks, ...peers.selections.map(selection => `${address} @${peerSet(selection)} `)]
+  const sets = peers.selections.flatMap(selection => peerSet(selection) ?? [])
+  return [...blocks, ...sets.map(set => `${address} @${set} `)]
 }
 
 /**

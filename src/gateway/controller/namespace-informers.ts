@@ -1,36 +1,39 @@
 /**
- * Follows Secrets of type `kubernetes.io/tls` in the namespaces that have certificates of Gateways, and no
- * others. The number of watches is limited by that of the namespaces, not by that of the references, which
- * users choose.
+ * Follows objects of one resource in the namespaces to which Gateways and policies refer, and in no others.
+ * The number of watches is limited by that of the namespaces, not by that of the references, which users
+ * choose.
  */
 import { LinkedAbort } from '#/base/abort.ts'
-import type { Secret } from '#/api/generated/core/v1.ts'
-import { secrets } from '#/api/generated/core/v1-resources.ts'
-import { parseKey, type Stored } from '#/api/metadata.ts'
+import { parseKey, type KubernetesObject, type Stored } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import { Informer } from '#/client/informer.ts'
 import type { Platform } from '#/platform/platform.ts'
 
-export interface TlsSecretsOptions {
+export interface NamespaceInformersOptions<T extends KubernetesObject> {
   readonly platform: Platform
   readonly client: Client
+  readonly resource: Resource<T>
+  readonly fieldSelector?: string
   /** Called after every change of `get` and of `hasSynced`. */
   readonly onChange: () => void
 }
 
-/** Maximum number of namespaces. Secrets of further namespaces are not found. */
+/** Maximum number of namespaces. Objects of further namespaces are not found. */
 const namespacesMax = 1_000
 
-export class TlsSecrets {
-  readonly #options: TlsSecretsOptions
-  readonly #namespaces = new Map<
-    string,
-    { readonly informer: Informer<Secret>; readonly abort: LinkedAbort }
-  >()
+interface Followed<T extends KubernetesObject> {
+  readonly informer: Informer<T>
+  readonly abort: LinkedAbort
+}
+
+export class NamespaceInformers<T extends KubernetesObject> {
+  readonly #options: NamespaceInformersOptions<T>
+  readonly #namespaces = new Map<string, Followed<T>>()
   readonly #runs = new Set<Promise<void>>()
   #hasWarned = false
 
-  constructor(options: TlsSecretsOptions) {
+  constructor(options: NamespaceInformersOptions<T>) {
     this.#options = options
   }
 
@@ -38,7 +41,7 @@ export class TlsSecrets {
     return [...this.#namespaces.values()].every(({ informer }) => informer.hasSynced)
   }
 
-  get(key: string): Stored<Secret> | undefined {
+  get(key: string): Stored<T> | undefined {
     return this.#namespaces.get(parseKey(key).namespace ?? '')?.informer.get(key)
   }
 
@@ -47,7 +50,7 @@ export class TlsSecrets {
     const wanted = new Set([...keys].map(key => parseKey(key).namespace ?? ''))
     for (const [namespace, { abort }] of this.#namespaces) {
       if (wanted.has(namespace)) continue
-      abort.abort(new Error('no Gateway refers to Secrets of the namespace'))
+      abort.abort(new Error('nothing refers to objects of the namespace'))
       abort[Symbol.dispose]()
       this.#namespaces.delete(namespace)
     }
@@ -63,9 +66,9 @@ export class TlsSecrets {
   }
 
   #start(namespace: string, signal: AbortSignal): void {
-    const { platform, client, onChange } = this.#options
-    const selection = { namespace, fieldSelector: 'type=kubernetes.io/tls' }
-    const informer = new Informer({ platform, client, resource: secrets, selection })
+    const { platform, client, resource, fieldSelector, onChange } = this.#options
+    const selection = { namespace, fieldSelector }
+    const informer = new Informer({ platform, client, resource, selection })
     const abort = new LinkedAbort(signal)
     informer.addEventHandler(() => onChange())
     this.#namespaces.set(namespace, { informer, abort })
@@ -75,9 +78,10 @@ export class TlsSecrets {
   }
 
   #warn(namespace: string): void {
-    const { log } = this.#options.platform
+    const { platform, resource } = this.#options
+    const { plural } = resource
     if (!this.#hasWarned)
-      log.warn('Too many namespaces with certificates of Gateways', { namespace, namespacesMax })
+      platform.log.warn('Too many namespaces with objects for Gateways', { namespace, plural, namespacesMax })
     this.#hasWarned = true
   }
 }
