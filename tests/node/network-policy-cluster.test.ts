@@ -19,7 +19,8 @@ const namespace = 'default'
 test('network policies between containers of two nodes', { skip: containersMissing }, async t => {
   const cluster = await LastingCluster.start(t, { flags: ['--nodes', '2'] })
   const { client } = cluster
-  const [first = '', second = ''] = (await client.list(nodes)).items.map(({ metadata }) => metadata.name)
+  const { items } = await client.list(nodes)
+  const [first = '', second = ''] = items.map(({ metadata }) => metadata.name)
   const serve = ['httpd', '-f', '-p', '80', '-h', '/var/www']
   for (const [name, nodeName] of [
     ['server', first],
@@ -60,7 +61,8 @@ test('network policies between containers of two nodes', { skip: containersMissi
   })
 
   await t.test('a policy that allows the DNS pods allows the DNS of another node', async () => {
-    const resolve = ['sh', '-c', 'timeout 3 nslookup kubernetes.default.svc.cluster.local']
+    const dns = items[0]?.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address
+    const resolve = ['sh', '-c', `timeout 3 nslookup kubernetes.default.svc.cluster.local ${dns}`]
     await assert.rejects(cluster.exec('far', resolve), /NonZeroExitCode/)
     await setPolicy('dns', {
       podSelector: { matchLabels: { app: 'far' } },

@@ -72,7 +72,8 @@ The cluster is fresh and is removed afterwards. \`conformance-report\` then has 
 `
 
 function runTable(results: MergedResults): string {
-  const { suite, k8ts, machine, containerd, nodes, processes, labels, focus, started, seconds } = results
+  const { suite, k8ts, machine, containerd, nodes, proxyMode, processes, labels, focus, started, seconds } =
+    results
   const memory = `${(machine.memoryBytes / 2 ** 30).toFixed(0)} GiB`
   return table([
     ['run', ''],
@@ -82,6 +83,7 @@ function runTable(results: MergedResults): string {
     ['machine', `${machine.os}, Linux ${machine.kernel}, ${machine.cores} cores, ${memory}`],
     ['container runtime', containerd === undefined ? 'simulated' : `containerd ${containerd}`],
     ['nodes', String(nodes)],
+    ...(proxyMode === undefined ? [] : [['proxy mode', proxyMode]]),
     ['parallel processes', String(processes)],
     ...(labels === undefined ? [] : [['labels', labels]]),
     ...(focus === undefined ? [] : [['only tests that match', focus]]),

@@ -9,6 +9,7 @@ import {
   type Flag,
   UsageError,
 } from '#/base/flags.ts'
+import { proxyModes, type ProxyMode } from '#/proxy/proxier.ts'
 
 /** The decision what one call of the program does. */
 export type Request = { readonly type: 'help' } | RunRequest | WriteDocsRequest
@@ -21,6 +22,7 @@ export interface RunRequest {
   readonly kubectl?: string
   readonly images?: string
   readonly nodes?: number
+  readonly proxyMode?: ProxyMode
   /** A label filter of Ginkgo; absent: conformance tests. */
   readonly labels?: string
   /** A regular expression of Go; tests that it does not match are left out. */
@@ -67,6 +69,7 @@ const flags = {
   'kubectl': valueFlag('FILE', 'the kubectl that tests call (beside the suite, or on the PATH)', file),
   'images': valueFlag('DIR', 'folder of image archives (*.tar) to load and to serve to pulls', folder),
   'nodes': valueFlag('N', 'number of nodes, passed to k8ts up', count),
+  'proxy-mode': enumFlag(proxyModes, 'mode of the service proxy, passed to k8ts up'),
   'labels': stringFlag('FILTER', "Ginkgo's label filter of the tests to run (Conformance)"),
   'focus': stringFlag('RE', 'run only those of the tests whose name matches'),
   'processes': valueFlag('N', 'tests that run at the same time (6 per core, at most 12)', count),
@@ -127,6 +130,7 @@ export function readRequest(words: readonly string[], machine: { readonly cores:
     throw new UsageError("--suite FILE is missing: the e2e.test binary of Kubernetes' release; see --help")
   }
   const { ginkgo, kubectl, images, nodes, labels, focus, containerd, runtime = 'containerd' } = values
+  const proxyMode = values['proxy-mode']
   return {
     type: 'run',
     suite,
@@ -137,6 +141,7 @@ export function readRequest(words: readonly string[], machine: { readonly cores:
     ...(kubectl !== undefined && { kubectl }),
     ...(images !== undefined && { images }),
     ...(nodes !== undefined && { nodes }),
+    ...(proxyMode !== undefined && { proxyMode }),
     ...(labels !== undefined && { labels }),
     ...(focus !== undefined && { focus }),
     ...(containerd !== undefined && { containerd }),

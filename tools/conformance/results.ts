@@ -1,3 +1,5 @@
+import type { ProxyMode } from '#/proxy/proxier.ts'
+
 /** The results of a run, as `results.json` has them. */
 export interface Results {
   /** Version of the suite: v1.36.4. */
@@ -13,6 +15,8 @@ export interface Results {
   /** Version of containerd; absent when pods were simulated. */
   readonly containerd?: string
   readonly nodes: number
+  /** Of the service proxy; absent: nftables. */
+  readonly proxyMode?: ProxyMode
   readonly processes: number
   /** The label filter that selected the tests; absent: conformance tests. */
   readonly labels?: string

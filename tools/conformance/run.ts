@@ -95,7 +95,7 @@ async function runInCluster(context: RunContext, onOutcome: (outcome: PhaseOutco
 
 async function startCluster(context: RunContext): Promise<SuiteCluster> {
   const { request, programs, clusterFolder, registry, screen, interrupts } = context
-  const { runtime, nodes, report } = request
+  const { runtime, nodes, proxyMode, report } = request
   screen.print('starting the cluster')
   const options = {
     folder: clusterFolder,
@@ -103,6 +103,7 @@ async function startCluster(context: RunContext): Promise<SuiteCluster> {
     path: programs.path,
     log: join(report, 'k8ts.log'),
     ...(nodes !== undefined && { nodes }),
+    ...(proxyMode !== undefined && { proxyMode }),
     ...(runtime === 'containerd' && { registryUrl: registry.url }),
   }
   const cluster = await SuiteCluster.start(options, interrupts.stop)
@@ -122,7 +123,7 @@ async function describeRun(
   startedMs: number,
   tests: readonly TestResult[],
 ): Promise<Results> {
-  const { nodes = 1, processes, labels, focus } = request
+  const { nodes = 1, proxyMode, processes, labels, focus } = request
   const { suiteVersion, containerdVersion } = programs
   return {
     suite: suiteVersion,
@@ -130,6 +131,7 @@ async function describeRun(
     machine: await describeMachine(),
     ...(containerdVersion !== undefined && { containerd: containerdVersion }),
     nodes,
+    ...(proxyMode !== undefined && { proxyMode }),
     processes: programs.ginkgo === undefined ? 1 : processes,
     ...(labels !== undefined && { labels }),
     ...(focus !== undefined && { focus }),

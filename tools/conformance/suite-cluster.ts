@@ -7,12 +7,14 @@ import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { ProxyMode } from '#/proxy/proxier.ts'
 
 export interface SuiteClusterOptions {
   /** Does not exist yet. */
   readonly folder: string
   readonly runtime: 'containerd' | 'simulated'
   readonly nodes?: number
+  readonly proxyMode?: ProxyMode
   /** Stands for every registry. */
   readonly registryUrl?: string
   readonly path: string
@@ -120,8 +122,9 @@ const linesKept = 20
 const stopMs = 15_000
 const killMs = 5_000
 
-function upFlags({ folder, runtime, nodes, registryUrl }: SuiteClusterOptions): string[] {
+function upFlags({ folder, runtime, nodes, proxyMode, registryUrl }: SuiteClusterOptions): string[] {
   const mirror = registryUrl === undefined ? [] : ['--registry-mirror', `_default=${registryUrl}`]
   const count = nodes === undefined ? [] : ['--nodes', String(nodes)]
-  return ['--data-dir', folder, '--port', '0', '--runtime', runtime, ...count, ...mirror]
+  const mode = proxyMode === undefined ? [] : ['--proxy-mode', proxyMode]
+  return ['--data-dir', folder, '--port', '0', '--runtime', runtime, ...count, ...mode, ...mirror]
 }
