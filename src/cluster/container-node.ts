@@ -180,10 +180,10 @@ export class ContainerNode implements AsyncDisposable {
   }
 
   /** What `k8ts status` shows of this machine, and of the processes beside this one. */
-  get holderState(): Pick<LockHolder, 'serviceProxy' | 'processes'> {
+  get holderState(): Pick<LockHolder, 'serviceProxy' | 'ingress'> {
     const serviceProxy = this.#agent.proxyStatus
     const ingress = this.#ingress?.state
-    return { ...(serviceProxy && { serviceProxy }), processes: ingress ? [ingress] : [] }
+    return { ...(serviceProxy && { serviceProxy }), ...(ingress && { ingress }) }
   }
 
   /** When the node stops, the containers of all nodes stay for the next process. */

@@ -35,7 +35,9 @@ export interface LockHolder {
   readonly snapshotFailure?: string
   /** Of this machine as a node; absent without one. */
   readonly serviceProxy?: SyncStatus
-  /** Of `k8ts host run`, or of the cluster beside its own process. */
+  /** The process of the Ingress controller beside that of the cluster; absent while there is none. */
+  readonly ingress?: HostProcessState
+  /** Of `k8ts host run`; absent if the process is the cluster. */
   readonly processes?: readonly HostProcessState[]
 }
 

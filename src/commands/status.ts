@@ -119,8 +119,8 @@ function describeServiceProxy({ serviceProxy }: LockHolder): string {
 /** A disk that was slow long ago does not explain what is slow now. */
 const slowSyncShownMs = 3_600_000
 
-function describeProcesses({ processes = [] }: LockHolder, folder: string): string {
-  const lines = processes.map(({ name, pid, restarts }) => {
+function describeProcesses({ ingress, processes = [] }: LockHolder, folder: string): string {
+  const lines = [...processes, ...(ingress ? [ingress] : [])].map(({ name, pid, restarts }) => {
     const state = pid === undefined ? 'not running' : `process ${pid}`
     const restarted = restarts === 0 ? '' : `, restarts: ${restarts}, log: ${processLogPath(folder, name)}`
     return `${name}: ${state}${restarted}\n`
