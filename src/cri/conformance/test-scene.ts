@@ -46,7 +46,8 @@ export const programs = {
   /** The program does not exist, so the container cannot start. */
   absent: ['/no/such/program'],
   /** Exceeds its memory limit of 16 MiB. */
-  hungry: ['sh', '-c', 'text=0123456789; while :; do text=$text$text; done'],
+  // containerd registers for OOM events of a container after its start, and misses earlier ones.
+  hungry: ['sh', '-c', 'sleep 1; text=0123456789; while :; do text=$text$text; done'],
   /** Copies stdin to stdout. */
   copier: ['cat'],
   /** Echo server on port 8080. */
