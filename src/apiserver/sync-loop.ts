@@ -3,6 +3,7 @@
  * after failures. One key is never synced twice at the same time, and a slow key does not delay others: several are
  * synced at a time.
  */
+import { untilAborted } from '#/base/abort.ts'
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { Platform, Timer } from '#/platform/platform.ts'
@@ -46,9 +47,7 @@ export class SyncLoop {
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal
     this.#startPending()
-    const { promise, resolve } = Promise.withResolvers<void>()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-    if (!signal.aborted) await promise
+    await untilAborted(signal)
     for (const timer of this.#timers.values()) timer.cancel()
     this.#timers.clear()
     await Promise.all(this.#running.values())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { abortable, LinkedAbort, offAbort, onAbort } from './abort.ts'
+import { abortable, LinkedAbort, offAbort, onAbort, untilAborted } from './abort.ts'
 
 test('callbacks are called once, in order, unless removed', () => {
   const controller = new AbortController()
@@ -39,4 +39,15 @@ test('an abortable promise rejects with the reason', async () => {
   resolve('late')
   await assert.rejects(result, /over/)
   assert.equal(await abortable(Promise.resolve('done'), new AbortController().signal), 'done')
+})
+
+test('untilAborted resolves when the signal is aborted, and at once if it is already', async () => {
+  const controller = new AbortController()
+  let isOver = false
+  const over = untilAborted(controller.signal).then(() => (isOver = true))
+  await Promise.resolve()
+  assert.equal(isOver, false)
+  controller.abort()
+  await over
+  await untilAborted(controller.signal)
 })

@@ -76,6 +76,14 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   })
 }
 
+/** Resolves when the signal is aborted, or at once if it is already. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else onAbort(signal, resolve)
+  })
+}
+
 /**
  * As `abortable`, for async iterables: an aborted signal ends the iteration even while the source is pending.
  */

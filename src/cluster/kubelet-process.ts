@@ -2,7 +2,7 @@
  * The kubelet as a process of its own: `k8ts kubelet`. Containers keep running when it stops, and the next kubelet
  * finds them.
  */
-import { once } from 'node:events'
+import { untilAborted } from '#/base/abort.ts'
 import { ensureWebhookCertificates } from '#/kubeadm/webhook-certificates.ts'
 import { registryFolder } from '#/cri/private-containerd.ts'
 import { ensureRegistryMirrors, type RegistryMirror } from '#/cri/registry-mirrors.ts'
@@ -106,7 +106,7 @@ export async function runKubelet(options: KubeletProcessOptions, signal: AbortSi
     )
     await kubelet.start(connection.start)
     options.onProgress(`kubelet of node ${node.name} started`)
-    if (!signal.aborted) await once(signal, 'abort')
+    await untilAborted(signal)
     await kubelet.stop()
   } catch (error) {
     await kubelet.stop()

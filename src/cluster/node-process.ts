@@ -2,10 +2,9 @@
  * A node in a process of its own: `k8ts node run`. It runs in the network namespace of the node, whose link and
  * address exist, and reaches the API server by `kubelet.conf` in its folder, or bootstraps it.
  */
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { formatCidr, parseCidr } from '#/api/net/cidr.ts'
-import { onAbort } from '#/base/abort.ts'
+import { onAbort, untilAborted } from '#/base/abort.ts'
 import type { Backoff } from '#/base/backoff.ts'
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import { clientOf, type Client } from '#/client/client.ts'
@@ -101,7 +100,7 @@ export async function runNode(options: NodeProcessOptions, signal: AbortSignal):
   await agent.start(connections.start)
   await using _dns = startDns({ ...options, kubelet }, connections.dns)
   await agent.synced
-  if (!signal.aborted) await once(signal, 'abort')
+  await untilAborted(signal)
 }
 
 /** The connections of the node to the API server, and what the components need to use them. */

@@ -3,11 +3,10 @@
  * them to the pods of other nodes, and the announcement of load balancer addresses. It runs in the network namespace
  * of this process. Its rules remain when it stops.
  */
-import { once } from 'node:events'
 import { loadBalancerServices } from '#/api/core/load-balancers.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
-import { abortable } from '#/base/abort.ts'
+import { abortable, untilAborted } from '#/base/abort.ts'
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
@@ -146,7 +145,7 @@ async function connectNodes(options: Connection, signal: AbortSignal): Promise<v
   informer.addEventHandler(name => {
     if (name !== nodeName) running ??= runPodNetwork({ ...options, settings, informer }, signal)
   })
-  await onceAborted(signal)
+  await untilAborted(signal)
   await running
 }
 
@@ -176,7 +175,7 @@ async function announceLoadBalancers(
   const run = async (): Promise<void> => {
     const { LoadBalancerAnnouncer } = await import('#/network/load-balancer-announcer.ts')
     // Before, the rules for the addresses are missing or old.
-    await Promise.race([proxy.synced, onceAborted(signal)])
+    await Promise.race([proxy.synced, untilAborted(signal)])
     await new LoadBalancerAnnouncer(options).run(signal)
   }
   const informer = options.informers.of(services, loadBalancerServices)
@@ -189,10 +188,6 @@ async function announceLoadBalancers(
     await removeAnnouncedAddresses(linux, clusterName).catch((error: unknown) => {
       platform.log.error('Failed to withdraw load balancer addresses', { error })
     })
-  await onceAborted(signal)
+  await untilAborted(signal)
   await running
-}
-
-async function onceAborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, 'abort')
 }

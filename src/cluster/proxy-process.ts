@@ -2,7 +2,7 @@
  * The service proxy and the pod network of a node as a process of its own: `k8ts proxy`. The rules remain when it
  * stops, and the next one replaces them.
  */
-import { once } from 'node:events'
+import { untilAborted } from '#/base/abort.ts'
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import { serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
@@ -105,7 +105,7 @@ async function run(options: ProxyProcessOptions, signal: AbortSignal): Promise<v
   })
   proxy.start(client)
   void proxy.synced.then(() => options.onProgress(`service proxy of node ${nodeName} has synced its rules`))
-  if (!signal.aborted) await once(signal, 'abort')
+  await untilAborted(signal)
   await renewing
 }
 

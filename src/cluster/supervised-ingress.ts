@@ -8,12 +8,13 @@ import { ingressClasses, ingresses } from '#/api/generated/networking/v1-resourc
 import { keyOf, parseKey, type NamespacedName } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { customResourceDefinitions } from '#/api/generated/apiextensions/v1-resources.ts'
-import { LinkedAbort } from '#/base/abort.ts'
-import { backoffMs, type Backoff } from '#/base/backoff.ts'
+import { LinkedAbort, untilAborted } from '#/base/abort.ts'
+import type { Backoff } from '#/base/backoff.ts'
 import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import { Informer } from '#/client/informer.ts'
 import { WorkQueue } from '#/client/workqueue.ts'
+import { retryUntilDone } from '#/component-base/retry-until-done.ts'
 import { ensureGatewayRbac } from '#/gateway/ensure-gateway.ts'
 import { servedGatewayClasses } from '#/gateway/served-gateway-classes.ts'
 import { ensureIngressClass, ensureIngressRbac, ingressServiceAccount } from '#/ingress/ensure-ingress.ts'
@@ -98,34 +99,27 @@ export class SupervisedIngress {
     if (await this.#ensure(signal)) {
       await this.#waitForObject(signal)
       if (!signal.aborted) this.#start()
-      await new Promise<void>(resolve => {
-        if (signal.aborted) resolve()
-        signal.addEventListener('abort', () => resolve(), { once: true })
-      })
+      await untilAborted(signal)
       if (this.#isStarted) await this.#process.stop('SIGTERM')
     }
     stopping.abort()
     await recording
   }
 
+  /** False if aborted. */
   async #ensure(signal: AbortSignal): Promise<boolean> {
     const { client, platform } = this.#options
-    const { clock, log, random } = platform
-    for (let failures = 1; !signal.aborted; failures++) {
-      try {
-        await ensureIngressRbac(client)
-        await ensureGatewayRbac(client, { namespace: 'kube-system', name: ingressServiceAccount })
-        await ensureIngressClass(client)
-        return true
-      } catch (error) {
-        if (signal.aborted) break
-        log.warn('Failed to create the objects of the Ingress controller, will retry', { error })
-        await clock
-          .sleep(backoffMs(failures, ensureRetry, random.fraction('ingress')), signal)
-          .catch(() => undefined)
-      }
+    const ensure = async (): Promise<boolean> => {
+      await ensureIngressRbac(client)
+      await ensureGatewayRbac(client, { namespace: 'kube-system', name: ingressServiceAccount })
+      await ensureIngressClass(client)
+      return true
     }
-    return false
+    const onFailure = (error: unknown): void => {
+      platform.log.warn('Failed to create the objects of the Ingress controller, will retry', { error })
+    }
+    const options = { platform, backoff: ensureRetry, onFailure }
+    return retryUntilDone(ensure, options, signal).catch(() => false)
   }
 
   /** Resolves when an object has to be served, or when aborted. */

@@ -1,5 +1,5 @@
 /** Shared by the commands that run a cluster, or only its API server, in this process. */
-import { once } from 'node:events'
+import { untilAborted } from '#/base/abort.ts'
 import { join } from 'node:path'
 import { parseIp } from '#/api/net/ip.ts'
 import { tryParseDurationMs } from '#/api/text/duration.ts'
@@ -201,7 +201,7 @@ async function runUntilEnded(
 ): Promise<FolderLoss | undefined> {
   if (signal.aborted) return undefined
   if (owned === undefined) {
-    await once(signal, 'abort')
+    await untilAborted(signal)
     return undefined
   }
   const { watchDataFolder } = await import('#/cluster/watch-data-folder.ts')

@@ -5,6 +5,7 @@
  * latest plan.
  */
 import { equalJson } from '#/api/text/json-value.ts'
+import { untilAborted } from '#/base/abort.ts'
 import type { Client } from '#/client/client.ts'
 import type { ConfigurationSource, ProxyConfiguration } from '#/http-proxy/proxy-configuration.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -68,9 +69,7 @@ class GatewayController implements ConfigurationSource {
   async #planUntil(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options.platform
     let durationMs = 0
-    const aborted = new Promise<void>(resolve => {
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
+    const aborted = untilAborted(signal)
     while (!signal.aborted) {
       await Promise.race([this.#wake.promise, aborted])
       await clock.sleep(Math.max(debounceMs, pauseFactor * durationMs), signal).catch(() => undefined)

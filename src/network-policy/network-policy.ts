@@ -9,6 +9,7 @@ import { networkPolicies } from '#/api/generated/networking/v1-resources.ts'
 import type { NetworkPolicy } from '#/api/generated/networking/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { IpFamily } from '#/api/net/ip.ts'
+import { untilAborted } from '#/base/abort.ts'
 import { backoffMs } from '#/base/backoff.ts'
 import { messageOf } from '#/base/message-of.ts'
 import type { Client } from '#/client/client.ts'
@@ -228,16 +229,9 @@ export class NetworkPolicyAgent {
     const stop = AbortSignal.any([signal, waiting.signal])
     const enforcement = this.#enforcement
     const timeoutMs = enforcement?.hasStale ? staleMs : verifyIntervalMs
-    const slept = enforcement ? pause(timeoutMs, stop) : aborted(stop)
+    const slept = enforcement ? pause(timeoutMs, stop) : untilAborted(stop)
     await Promise.race([this.#wake.promise, slept])
     waiting.abort()
     if (this.#isChanged) await pause(debounceMs)
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  if (signal.aborted) resolve()
-  signal.addEventListener('abort', () => resolve(), { once: true })
-  return promise
 }

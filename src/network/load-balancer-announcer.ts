@@ -13,6 +13,7 @@ import { nodes, services } from '#/api/generated/core/v1-resources.ts'
 import { loadBalancerServices } from '#/api/core/load-balancers.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import { untilAborted } from '#/base/abort.ts'
 import { backoffMs } from '#/base/backoff.ts'
 import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
@@ -303,9 +304,7 @@ export class LoadBalancerAnnouncer {
     const dueMs = Math.min(this.#dueMs(), retryMs)
     const waiting = new AbortController()
     const until = AbortSignal.any([signal, waiting.signal])
-    const stopped = new Promise<void>(resolve => {
-      until.addEventListener('abort', () => resolve(), { once: true })
-    })
+    const stopped = untilAborted(until)
     const slept = dueMs === Infinity ? stopped : clock.sleep(Math.max(0, dueMs - nowMs), until)
     await Promise.race([this.#wake.promise, stopped, slept.catch(() => undefined)])
     waiting.abort()

@@ -3,15 +3,15 @@ import { removeNftablesTables } from '#/nftables/nftables-tables.ts'
 import type { Linux } from '#/platform/linux.ts'
 import { IptablesRules, removeIptablesRules } from './iptables.ts'
 import type { Proxier, ProxyMode, ProxyNetwork } from './proxier.ts'
-import { UsableProxier, type UsableProxierOptions } from './usable-proxier.ts'
+import { FallbackProxier, type FallbackProxierOptions } from './fallback-proxier.ts'
 import { UserspaceProxier, type UserspaceOptions } from './userspace.ts'
 
-export type CreateProxier = UsableProxierOptions & UserspaceOptions
+export type CreateProxier = FallbackProxierOptions & UserspaceOptions
 
 export function createProxier(mode: ProxyMode, options: CreateProxier): Proxier {
   switch (mode) {
     case 'nftables':
-      return new UsableProxier(options)
+      return new FallbackProxier(options)
     case 'iptables':
       return new IptablesRules(options)
     case 'userspace':

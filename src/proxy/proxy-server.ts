@@ -3,6 +3,7 @@
  * and metrics on port 10249. Both listen on the node's address unless configured, since each cluster on a machine has
  * its own, and so that a Prometheus in a pod reaches the metrics.
  */
+import { untilAborted } from '#/base/abort.ts'
 import { PlainHttpServer, type PlainRequest, type PlainResponse } from '#/platform/plain-http.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { HealthReport, ProxyHealth } from './proxy-health.ts'
@@ -95,18 +96,11 @@ async function serve(
   while (!signal.aborted) {
     try {
       await using _ = await PlainHttpServer.start({ platform, host, port, answer })
-      await aborted(signal)
+      await untilAborted(signal)
       return
     } catch (error) {
       platform.log.error('Failed to start the HTTP server of the proxy', { host, port, error })
       await platform.clock.sleep(retryMs, signal).catch(() => undefined)
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  if (signal.aborted) resolve()
-  signal.addEventListener('abort', () => resolve(), { once: true })
-  return promise
 }

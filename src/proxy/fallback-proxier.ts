@@ -9,20 +9,20 @@ import { NftablesRules } from './nftables.ts'
 import type { PortPlan } from './plan.ts'
 import type { Proxier, ProxierOptions, ProxyMode } from './proxier.ts'
 
-export interface UsableProxierOptions extends ProxierOptions {
+export interface FallbackProxierOptions extends ProxierOptions {
   /** Called once, with why `nft` cannot work. */
   readonly onFallback: (reason: string) => void
 }
 
-export class UsableProxier implements Proxier {
-  readonly #options: UsableProxierOptions
+export class FallbackProxier implements Proxier {
+  readonly #options: FallbackProxierOptions
   /** Of all services, for a proxier of another mode. */
   readonly #ports = new Map<string, readonly PortPlan[]>()
   #proxier: Proxier
   #mode: ProxyMode = 'nftables'
   #isProbed = false
 
-  constructor(options: UsableProxierOptions) {
+  constructor(options: FallbackProxierOptions) {
     this.#options = options
     this.#proxier = new NftablesRules(options)
   }
