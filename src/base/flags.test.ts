@@ -18,7 +18,8 @@ const flags = {
   name: { ...stringFlag('NAME', 'what it is called'), shorthand: 'n' },
   file: stringArrayFlag('FILE', 'read too'),
   modes: stringSliceFlag('MODE,...', 'in this order'),
-  fast: boolFlag('do not wait'),
+  fast: { ...boolFlag('do not wait'), shorthand: 'f' },
+  level: { ...stringFlag('LEVEL', 'how careful'), bareValue: 'high' },
   v: integerFlag('N', 'how much is said'),
   size: integerFlag('N', 'how many'),
   form: enumFlag(['json', 'text'], 'how it looks'),
@@ -56,6 +57,13 @@ test("flags follow pflag's syntax", () => {
   check('--modes=', { modes: [] })
   check('--form text --even 4', { form: 'text', even: 4 })
   check('-n x -n=y', { name: 'y' })
+  check('-nx', { name: 'x' })
+  check('-f', { fast: true })
+  check('-fnx', { fast: true, name: 'x' })
+  check('-fn x', { fast: true, name: 'x' })
+  check('-f=false', { fast: false })
+  check('--level', { level: 'high' })
+  check('--level=low', { level: 'low' })
 })
 
 test('flag errors are one line', () => {
@@ -63,11 +71,13 @@ test('flag errors are one line', () => {
   check('--__proto__ x', 'unknown flag: --__proto__')
   check('--constructor=x', 'unknown flag: --constructor')
   check('x', 'unexpected argument x')
-  check('-x', 'unknown flag: --x')
-  check('-size 1', 'unexpected argument -size')
-  check('--', 'unexpected argument --')
-  check('--=x', 'unexpected argument --=x')
-  check('--name', 'flag needs an argument: --name NAME')
+  check('-x', "unknown shorthand flag: 'x' in -x")
+  check('-size 1', "unknown shorthand flag: 's' in -size")
+  check('-- x', 'unexpected argument x')
+  check('--=x', 'bad flag syntax: --=x')
+  check('---x', 'bad flag syntax: ---x')
+  check('--name', 'flag needs an argument: --name')
+  check('-fn', "flag needs an argument: 'n' in -fn")
   check('--fast=maybe', '--fast maybe: must be true or false')
   check('--fast false', 'unexpected argument false')
   check('--size -1', '--size -1: must be a non-negative integer')
@@ -82,7 +92,7 @@ test('the help has a line for each flag, and two for long ones', () => {
     describeFlags({ name, fast, 'something-with-quite-a-long-name': name }),
     [
       '  -n, --name NAME                   what it is called',
-      '  --fast                            do not wait',
+      '  -f, --fast                        do not wait',
       '  -n, --something-with-quite-a-long-name NAME',
       '                                    what it is called',
       '',
@@ -95,4 +105,6 @@ test('positional arguments may be mixed with flags', () => {
   const { words, values } = parseArgumentsAndFlags(given, flags)
   assert.deepEqual([words, values], [['load', 'one', '-', 'two'], { name: 'a', fast: true }])
   assert.throws(() => parseArgumentsAndFlags(['one', '--slow'], flags), UsageError)
+  const { words: after, dashIndex } = parseArgumentsAndFlags(['pod', '-f', '--', 'ls', '-l', '--'], flags)
+  assert.deepEqual([after, dashIndex], [['pod', 'ls', '-l', '--'], 1])
 })

@@ -1,8 +1,9 @@
 /**
  * Command-line flags as values: each has a value name, a help text and a parser. A table of flags gives the
- * typed values and the help output. The syntax is that of the Kubernetes binaries: `--name value` or
- * `--name=value`, a boolean flag alone or with `=true` or `=false`, a list as comma-separated values or by
- * repeating the flag. A shorthand, or a name of one letter, has a single dash.
+ * typed values and the help output. The syntax and the errors are those of pflag, which the Kubernetes binaries use:
+ * `--name value` or `--name=value`, a boolean flag alone or with `=true` or `=false`, a list as comma-separated
+ * values or by repeating the flag. A shorthand, or a name of one letter, has a single dash; `-it` is `-i -t`, and
+ * `-nshop` is `-n shop`. An underscore in a name is a dash. All words after `--` are arguments.
  */
 export interface Flag<T> {
   /**
@@ -12,6 +13,8 @@ export interface Flag<T> {
   readonly value?: string
   /** One letter, for use with a single dash: `-n`. */
   readonly shorthand?: string
+  /** The value of the flag alone, if it takes one only after `=`: `--dry-run` and `--dry-run=server`. */
+  readonly bareValue?: string
   /** One line. */
   readonly help: string
   /** Parses the given values, in order and never empty. Throws UsageError for an invalid value. */
@@ -34,6 +37,29 @@ export class UsageError extends Error {
   }
 }
 
+/** A value that the flag rejects. */
+export class InvalidFlagValue extends UsageError {
+  /** `-n, --namespace`. */
+  readonly names: string
+  readonly text: string
+  readonly reason: string
+
+  constructor({ name, flag, text, reason }: InvalidFlagValueOptions) {
+    super(`--${name} ${text}: ${reason}`)
+    this.name = 'InvalidFlagValue'
+    this.names = flag.shorthand === undefined ? `--${name}` : `-${flag.shorthand}, --${name}`
+    this.text = text
+    this.reason = reason
+  }
+}
+
+interface InvalidFlagValueOptions {
+  readonly name: string
+  readonly flag: Flag<unknown>
+  readonly text: string
+  readonly reason: string
+}
+
 /** Throws UsageError naming the flag. */
 export function parseFlags<F extends Flags>(given: readonly string[], flags: F): FlagValues<F> {
   const { values, words } = parseArgumentsAndFlags(given, flags)
@@ -44,54 +70,104 @@ export function parseFlags<F extends Flags>(given: readonly string[], flags: F):
   return values
 }
 
-/**
- * Like `parseFlags`, for a command that also takes positional arguments, which may be mixed with the flags.
- */
+export interface ParsedArguments<F extends Flags> {
+  /** Positional arguments, which may be mixed with flags. */
+  readonly words: readonly string[]
+  /** Number of words before `--`; absent without `--`. */
+  readonly dashIndex?: number
+  readonly values: FlagValues<F>
+  /** The texts that were given, in the order of the first occurrence of each flag. */
+  readonly texts: ReadonlyMap<string, readonly string[]>
+}
+
+/** Like `parseFlags`, for a command that also takes positional arguments. */
 export function parseArgumentsAndFlags<F extends Flags>(
   given: readonly string[],
   flags: F,
-): { readonly words: readonly string[]; readonly values: FlagValues<F> } {
-  const { words, texts: textsByName } = collect(given, flags)
-  const entries = [...textsByName].map(([name, texts]) => {
+): ParsedArguments<F> {
+  const collected = collect(given, flags)
+  const entries = [...collected.texts].map(([name, texts]) => {
     try {
       return [name, flags[name]!.read(texts)]
     } catch (error) {
       if (!(error instanceof UsageError)) throw error
-      throw new UsageError(`--${name} ${texts.join(',')}: ${error.message}`, { cause: error })
+      throw new InvalidFlagValue({ name, flag: flags[name]!, text: texts.join(','), reason: error.message })
     }
   })
-  return { words, values: Object.fromEntries(entries) as FlagValues<F> }
+  return { ...collected, values: Object.fromEntries(entries) as FlagValues<F> }
 }
 
 interface Collected {
   readonly words: readonly string[]
+  readonly dashIndex?: number
   readonly texts: ReadonlyMap<string, readonly string[]>
 }
 
 function collect(given: readonly string[], flags: Flags): Collected {
   const words: string[] = []
   const texts = new Map<string, string[]>()
-  for (let index = 0; index < given.length; index++) {
-    const word = given[index]!
-    const [, written = '', ownText] = /^(?:--|-(?=\w(?:=|$)))([^=]+)(?:=([^]*))?$/.exec(word) ?? []
-    if (written === '') {
+  const rest = given.values()
+  for (const word of rest) {
+    if (word === '--') return { dashIndex: words.length, words: [...words, ...rest], texts }
+    if (word.length < 2 || !word.startsWith('-')) {
       words.push(word)
       continue
     }
-    const name = nameOf(written, flags)
-    if (name === undefined) throw new UsageError(`unknown flag: --${written}`)
-    const flag = flags[name]!
-    const text = ownText ?? (flag.value === undefined ? 'true' : given[++index])
-    if (text === undefined) throw new UsageError(`flag needs an argument: --${name} ${flag.value}`)
-    texts.getOrInsertComputed(name, () => []).push(text)
+    for (const { name, text } of word.startsWith('--')
+      ? readLong(word, flags)
+      : readShorthands(word, flags)) {
+      const value = text ?? rest.next().value
+      if (value === undefined) throw new UsageError(`flag needs an argument: ${missingIn(word, name)}`)
+      texts.getOrInsertComputed(name, () => []).push(value)
+    }
   }
   return { words, texts }
 }
 
-/** Undefined for an unknown flag. */
-function nameOf(written: string, flags: Flags): string | undefined {
-  if (Object.hasOwn(flags, written)) return written
-  return Object.keys(flags).find(name => flags[name]!.shorthand === written)
+interface GivenFlag {
+  readonly name: string
+  /** Undefined when the next word is the value. */
+  readonly text: string | undefined
+}
+
+function readLong(word: string, flags: Flags): readonly GivenFlag[] {
+  const [, name = '', text] = /^--([^=]*)(?:=([^]*))?$/.exec(word) ?? []
+  if (name === '' || name.startsWith('-')) throw new UsageError(`bad flag syntax: ${word}`)
+  const normal = Object.hasOwn(flags, name) ? name : name.replaceAll('_', '-')
+  if (!Object.hasOwn(flags, normal)) throw new UsageError(`unknown flag: --${name}`)
+  return [{ name: normal, text: text ?? bareValueOf(flags[normal]!) }]
+}
+
+/** `-it`, `-n=shop`, `-nshop`: letters without a value, of which the last one may have a value. */
+function readShorthands(word: string, flags: Flags): readonly GivenFlag[] {
+  const found: GivenFlag[] = []
+  for (let index = 1; index < word.length; index++) {
+    const letter = word[index]!
+    const name = nameOf(letter, flags)
+    if (name === undefined) {
+      throw new UsageError(`unknown shorthand flag: '${letter}' in -${word.slice(index)}`)
+    }
+    const after = word.slice(index + 1)
+    if (after.startsWith('=')) return [...found, { name, text: after.slice(1) }]
+    const bareValue = bareValueOf(flags[name]!)
+    if (bareValue === undefined) return [...found, { name, text: after === '' ? undefined : after }]
+    found.push({ name, text: bareValue })
+  }
+  return found
+}
+
+function bareValueOf({ value, bareValue }: Flag<unknown>): string | undefined {
+  return bareValue ?? (value === undefined ? 'true' : undefined)
+}
+
+function missingIn(word: string, name: string): string {
+  return word.startsWith('--') ? `--${name}` : `'${word.at(-1)}' in ${word}`
+}
+
+/** Undefined for an unknown shorthand. */
+function nameOf(letter: string, flags: Flags): string | undefined {
+  const name = Object.keys(flags).find(each => flags[each]!.shorthand === letter)
+  return name ?? (Object.hasOwn(flags, letter) ? letter : undefined)
 }
 
 /** One line for each flag, or two if the name and the help do not fit on one. */

@@ -30,7 +30,7 @@ export async function runCommandLine(
     return 2
   }
   const { command } = await commands[name]!.load()
-  if (isHelp(parameters[0])) {
+  if (isHelp(parameters[0]) && command.help !== undefined) {
     terminal.write(command.help)
     return 0
   }

@@ -1,7 +1,7 @@
 /** A command: a help text and a function to run. A command's module exports it as `command`. */
 export interface Command {
-  /** Begins with the usage and ends with a line break. */
-  readonly help: string
+  /** Begins with the usage and ends with a line break. Absent if the command prints its help itself. */
+  readonly help?: string
   /**
    * Resolves to the exit code. Errors are thrown; a UsageError leads to exit code 2 and a hint.
    */
