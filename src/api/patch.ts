@@ -16,6 +16,8 @@ export { createJsonPatch, type JsonPatchOperation } from './patch/create-json-pa
 export { JsonPatchTestError } from './patch/json-patch.ts'
 export { createMergePatch, createStrategicMergePatch } from './patch/create-merge-patch.ts'
 
+export { createThreeWayMergePatch, createThreeWayStrategicMergePatch } from './patch/three-way-patch.ts'
+
 export type PatchKind = 'json' | 'merge' | 'strategic'
 
 export interface PatchOptions {

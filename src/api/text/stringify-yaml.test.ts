@@ -76,12 +76,20 @@ test('YAML output quotes only ambiguous strings', () => {
     '.inf',
     '2024-01-01',
     '2024-01-01T00:00:00Z',
+    '2024-02-29 23:59:59.5',
+    '2024-12-31t1:2:3-07:30',
     '1:30',
     '<<',
   ])
     checkStrings({ [text]: `"${text}"` })
   for (const text of [
     'a',
+    '2023-02-29',
+    '2024-13-01',
+    '2024-01-00',
+    '2024-01-01 24:00:00',
+    '2024-01-01T00:60:00Z',
+    '2024-01-01T00:00:00+25:00',
     'true!',
     'nginx:1.25',
     '1.2.3',
@@ -173,6 +181,7 @@ test('YAML output has explicit keys for long or multi-line keys', () => {
   check({ [long]: { a: 1, b: [2] } }, `? ${long}`, ': a: 1', '  b:', '  - 2')
   check({ [long]: 'x' }, `? ${long}`, ': x')
   check({ 'a\nb': [1] }, '? |-', '  a', '  b', ': - 1')
+  check({ 'a\rb': [1] }, '? "a\\rb"', ': - 1')
 })
 
 test('YAML output round trips', () => {

@@ -30,7 +30,7 @@ function mapLines(map: JsonObject, indent: number, lead: string): string {
 }
 
 function member(key: string, value: JsonValue, indent: number): string {
-  if (Buffer.byteLength(key) > simpleKeyBytesMax || key.includes('\n')) {
+  if (Buffer.byteLength(key) > simpleKeyBytesMax || /[\r\n]/.test(key)) {
     const text = writeYamlString(key, { indent: indent + 2, column: indent + 2, place: 'value' })
     return `? ${text}${text.endsWith('\n') ? '' : '\n'}${' '.repeat(indent)}${item(value, indent, ':')}`
   }

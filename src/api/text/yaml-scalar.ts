@@ -23,7 +23,7 @@ export function resolvePlainScalar(text: string): YamlScalar {
 /** True if the string without quotes would be parsed as another type, here or by a YAML 1.1 parser. */
 export function needsQuotes(text: string): boolean {
   if (text === '<<' || typeof resolvePlainScalar(text) !== 'string') return true
-  return isNumberStart(text.charCodeAt(0)) && (timestamp.test(text) || base60.test(text))
+  return isNumberStart(text.charCodeAt(0)) && (isTimestamp(text) || base60.test(text))
 }
 
 /** The shortest form; with an exponent from a million on and below a ten thousandth: `1.5e+06`. */
@@ -64,9 +64,23 @@ function isNumberStart(code: number): boolean {
 
 const integer = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))$/
 const float = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
-const clock = '\\d\\d?:\\d\\d?:\\d\\d?(?:[.,]\\d+)?'
-const timestamp = new RegExp(`^\\d{4}-\\d\\d?-\\d\\d?(?:[Tt]${clock}(?:Z|[-+]\\d\\d:\\d\\d)| ${clock})?$`)
+const clock = '(\\d\\d?):(\\d\\d?):(\\d\\d?)(?:[.,]\\d+)?'
+const zone = '(?:Z|[-+](\\d\\d):(\\d\\d))'
+const timestamp = new RegExp(`^(\\d{4})-(\\d\\d?)-(\\d\\d?)(?:[Tt]${clock}${zone}| ${clock})?$`)
 const base60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/
+
+/** Numbers that are no moment, such as the 30th of February, are a string. */
+function isTimestamp(text: string): boolean {
+  const match = timestamp.exec(text)
+  if (match === null) return false
+  const [year = 0, month = 0, day = 0, ...rest] = match.slice(1).map(part => Number(part ?? 0))
+  const [hour = 0, minute = 0, second = 0, zoneHour = 0, zoneMinute = 0] = rest
+  const [localHour = 0, localMinute = 0, localSecond = 0] = rest.slice(5)
+  if (hour > 23 || minute > 59 || second > 59 || zoneHour > 24 || zoneMinute > 60) return false
+  if (localHour > 23 || localMinute > 59 || localSecond > 59) return false
+  const daysOfMonth = new Date(Date.UTC(2_000 + (year % 400), month, 0)).getUTCDate()
+  return month >= 1 && month <= 12 && day >= 1 && day <= daysOfMonth
+}
 
 /** The longest integer has 64 binary digits; a bigint for longer text would be a waste of time. */
 const integerLengthMax = 70

@@ -28,14 +28,16 @@ const duplicateKeysMax = 100
 export function convertYaml(
   contents: Node | null,
   lineOf: (offset: number) => number,
+  resolveScalar: (text: string) => YamlScalar = resolvePlainScalar,
 ): { readonly value: JsonValue; readonly duplicateKeys: readonly YamlDuplicateKey[] } {
   const counts = { size: 0, aliasedSize: 0, deepest: 0 }
-  const conversion: Conversion = { lineOf, anchors: new Map(), duplicateKeys: [], ...counts }
+  const conversion: Conversion = { lineOf, resolveScalar, anchors: new Map(), duplicateKeys: [], ...counts }
   return { value: convert(conversion, contents, 0), duplicateKeys: conversion.duplicateKeys }
 }
 
 interface Conversion {
   readonly lineOf: (offset: number) => number
+  readonly resolveScalar: (text: string) => YamlScalar
   /** Values of anchors; undefined while being converted. */
   readonly anchors: Map<string, Anchored | undefined>
   /** Characters and nodes so far, including every expansion of an alias. */
@@ -173,7 +175,7 @@ function scalar(conversion: Conversion, node: Scalar): YamlScalar {
   const tag = node.tag?.startsWith(tagPrefix) ? node.tag.slice(tagPrefix.length) : node.tag
   if (tag === 'binary') return decodeBinary(text)
   if (tag === undefined ? node.type !== 'PLAIN' : !typeTags.has(tag)) return text
-  const value = resolvePlainScalar(text)
+  const value = conversion.resolveScalar(text)
   if (tag !== undefined && !typeTags.get(tag)?.includes(typeof value)) {
     throw failure(`cannot decode ${quote(text.slice(0, shownCharactersMax))} as a !!${tag}`)
   }

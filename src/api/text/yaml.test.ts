@@ -170,7 +170,7 @@ test('YAML size and number of tokens are bounded', () => {
   const large = Buffer.alloc(50_000_000, 'a')
   assert.throws(() => parseYaml(large, { maxBytes: 3_000_000 }), { reason: 'too-large' })
   const many = (text: string) => text.repeat(yamlTokensMax)
-  refuses(many('- a\n'), 'too-large', /limit is 200000 tokens/)
+  refuses(many('- [a]\n'), 'too-large', /limit is 200000 tokens/)
   refuses(`a: |\n${many('  x\n')}`, 'too-large', /limit is 200000 tokens/)
   refuses('%a\n'.repeat(100), 'too-large', /directives/)
   check(`a: ${'x '.repeat(1_000_000)}x`, { a: `${'x '.repeat(1_000_000)}x` })
@@ -231,4 +231,11 @@ test('any text parses as YAML or throws DecodeError', () => {
     }),
     { numRuns: 500 },
   )
+})
+
+test('a reader of documents can resolve unquoted scalars by rules of its own', () => {
+  const text = 'a: yes\nbb: "yes"\n&c yes: [*c, !!str yes]\n'
+  const resolveScalar = (scalar: string) => scalar.length
+  const [document] = readYamlDocuments(text, { resolveScalar })
+  assert.deepEqual(document?.value, { 1: 3, 2: 'yes', 3: [3, 'yes'] })
 })

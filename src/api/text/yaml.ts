@@ -10,7 +10,14 @@ import { DecodeError } from '../decoding/decode-error.ts'
 import { findDuplicateKeys, hasDuplicateKeys } from './find-duplicate-keys.ts'
 import { parseJson, readText, tooDeep, type ParseOptions } from './json.ts'
 import type { JsonValue } from './json-value.ts'
+import { parsePlainYaml } from './plain-yaml.ts'
+import type { YamlScalar } from './yaml-scalar.ts'
 import { convertYaml, type YamlDuplicateKey } from './yaml-values.ts'
+
+export interface YamlOptions extends ParseOptions {
+  /** The value of an unquoted scalar, if not by the rules of Kubernetes. */
+  readonly resolveScalar?: (text: string) => YamlScalar
+}
 
 export interface YamlDocument {
   readonly value: JsonValue
@@ -47,9 +54,9 @@ export function readYaml(input: Uint8Array | string, options: ParseOptions = {})
 /** Yields every non-empty document lazily. The limits apply to each document separately. */
 export function* readYamlDocuments(
   input: Uint8Array | string,
-  options: ParseOptions = {},
+  options: YamlOptions = {},
 ): Generator<YamlDocument, void, undefined> {
-  for (const document of readDocuments(readUtf8(input, options.maxBytes))) {
+  for (const document of readDocuments(readUtf8(input, options.maxBytes), options.resolveScalar)) {
     if (document.value !== null) yield document
   }
 }
@@ -61,17 +68,30 @@ function readUtf8(input: Uint8Array | string, maxBytes: number | undefined): str
   return text
 }
 
-function* readDocuments(text: string): Generator<YamlDocument, void, undefined> {
+function* readDocuments(
+  text: string,
+  resolveScalar?: YamlOptions['resolveScalar'],
+): Generator<YamlDocument, void, undefined> {
   const json = readAsJson(text)
   if (json !== undefined) {
     yield json
     return
   }
+  const plain = resolveScalar === undefined ? parsePlainYaml(text) : undefined
+  if (plain === undefined) yield* readYamlDocumentsCompletely(text, resolveScalar)
+  else yield* plain.map(value => ({ value, duplicateKeys: [] }))
+}
+
+/** Without the fast path for plain texts. Yields null for an empty document. */
+export function* readYamlDocumentsCompletely(
+  text: string,
+  resolveScalar?: YamlOptions['resolveScalar'],
+): Generator<YamlDocument, void, undefined> {
   const lines = new LineCounter()
   for (const document of composeDocuments(text, lines)) {
     const error = document.errors[0]
     if (error !== undefined) throw syntaxError(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`)
-    yield convertYaml(document.contents, offset => lines.linePos(offset).line)
+    yield convertYaml(document.contents, offset => lines.linePos(offset).line, resolveScalar)
   }
 }
 
