@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { readdir, stat, writeFile } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { once } from 'node:events'
 import { before, test } from 'node:test'
@@ -130,17 +130,10 @@ test('an invalid start is rejected with the reason', () => {
   check('etcd', '--listen-client-urls=https://127.0.0.1:0', /requires --cert-file\n$/)
 })
 
-test('kubectl runs the kubectl of PATH and says if there is none', async t => {
-  const folder = await temporaryFolder(t)
-  await writeFile(join(folder, 'kubectl'), '#!/bin/sh\necho "kubectl got $*"\n', { mode: 0o755 })
-  const run = (...path: readonly string[]) => {
-    const environment = { PATH: path.join(':') }
-    return spawnSync(join(assets, 'kubectl'), ['get', 'pods'], { encoding: 'utf8', env: environment })
-  }
-  assert.equal(run('/nowhere', assets, folder).stdout, 'kubectl got get pods\n')
-  const missing = run('/nowhere', assets)
-  assert.equal(missing.status, 127)
-  assert.match(missing.stderr, /there is no kubectl on PATH/)
+test('kubectl is the one of k8ts', () => {
+  const { status, stdout } = spawnSync(join(assets, 'kubectl'), ['version', '--client'], { encoding: 'utf8' })
+  assert.equal(status, 0)
+  assert.match(stdout, /^Client Version: v1\.36\./)
 })
 
 test('k8ts testserver --json prints one line, and ends with its standard input', async t => {

@@ -224,6 +224,8 @@ export interface ClientOptions {
   readonly userAgent: string
   /** Called with each warning that the server returns. */
   readonly onWarning?: (text: string) => void
+  /** Timeout for the response headers of requests that do not set one. */
+  readonly timeoutMs?: number
   readonly metrics?: RestClientHostMetrics | undefined
 }
 

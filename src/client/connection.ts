@@ -3,6 +3,8 @@
  * pod.
  */
 import { credentialsOf, readContent, type ConnectionSettings } from '#/kubeconfig/connection-settings.ts'
+import type { PluginStreams } from '#/kubeconfig/exec-credentials.ts'
+import type { Environment } from '#/kubeconfig/proxy-environment.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { HttpTransport } from './http.ts'
@@ -15,6 +17,10 @@ export interface ConnectionOptions {
   readonly connect: HttpConnect
   readonly settings: ConnectionSettings
   readonly metrics?: RestClientHostMetrics | undefined
+  /** Lets a credential plugin ask the user. */
+  readonly streams?: PluginStreams
+  /** Variables that select a proxy, if the settings do not. */
+  readonly environment?: Environment
 }
 
 export async function openConnection({
@@ -22,17 +28,41 @@ export async function openConnection({
   connect,
   settings,
   metrics,
+  streams,
+  environment = {},
 }: ConnectionOptions): Promise<HttpTransport> {
   const { server: url, ca, namespace: _namespace, user, ...server } = settings
   const caContent = ca === undefined ? undefined : await readContent(platform, ca)
+  const proxyOf = await proxiesOf(environment)
+  const proxy = settings.proxy ?? proxyOf?.(url)
   return new HttpTransport({
     platform,
     connect,
-    server: { url, ...server, ...(caContent !== undefined && { ca: caContent }) },
-    credentials: credentialsOf(platform, user),
+    server: {
+      url,
+      ...server,
+      ...(caContent !== undefined && { ca: caContent }),
+      ...(proxy !== undefined && { proxy }),
+    },
+    credentials: credentialsOf(platform, user, {
+      connectHttp: connect,
+      ...(streams && { streams }),
+      ...(proxyOf && { proxyOf }),
+    }),
     metrics,
   })
 }
+
+/** Undefined without a proxy for any server, which is the rule, and then needs no code. */
+async function proxiesOf(
+  environment: Environment,
+): Promise<((server: string) => string | undefined) | undefined> {
+  if (!proxyVariables.some(name => environment[name])) return undefined
+  const { proxyFromEnvironment } = await import('#/kubeconfig/proxy-environment.ts')
+  return server => proxyFromEnvironment(server, environment)
+}
+
+const proxyVariables: readonly string[] = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']
 
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
 

@@ -1,23 +1,24 @@
 /**
  * The HTTP transport: one server, with credentials resolved for each request. Connections, TLS and
  * compression are handled by the platform; this module adds credentials and limits the size of a response and
- * the time without data. Protocol upgrades (exec, attach, port-forward) do not use it.
+ * the time without data.
  */
 import { DecodeError } from '#/api/decoding/decode-error.ts'
-import { parseEncodedObject } from '#/api/encoded-object.ts'
-import { stringifyJson } from '#/api/text/json.ts'
+import { parseJson, stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import {
   HttpClientError,
   type HttpClient,
+  type HttpClientRequest,
   type HttpClientResponse,
   type HttpConnect,
+  type HttpUpgrade,
+  type HttpUpgradeRequest,
 } from '#/platform/http-client.ts'
 import type { Clock, Platform } from '#/platform/platform.ts'
 import { abortableEach, LinkedAbort } from '#/base/abort.ts'
 import type { ClientCertificate, Credentials, RequestCredentials } from '#/kubeconfig/credentials.ts'
 import type { RestClientHostMetrics } from './rest-client-metrics.ts'
-import { readWatchFrames } from './watch-frames.ts'
 import { Watchdog } from './request/watchdog.ts'
 import {
   TransportError,
@@ -45,6 +46,7 @@ export interface HttpServerSettings {
   /** Overrides the host of the URL for verification of the server's certificate. */
   readonly serverName?: string
   readonly disableCompression?: boolean
+  readonly proxy?: string
 }
 
 /** Larger responses are rejected; lists of this size must be paged. */
@@ -83,6 +85,40 @@ export class HttpTransport implements Transport, AsyncDisposable {
     return this.#read(await this.#send(request, await credentials.current(request.signal)), request)
   }
 
+  /**
+   * Passes a request of another client on, with the credentials of this connection unless it has its own. The path is
+   * relative to the URL of the server.
+   */
+  async forward(request: HttpClientRequest): Promise<HttpClientResponse> {
+    const { headers, certificate } = await this.#options.credentials.current(signalOf(request))
+    try {
+      const path = this.#prefix + request.path
+      return await this.#client(certificate).request({
+        ...request,
+        path,
+        headers: { ...headers, ...request.headers },
+      })
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+
+  /**
+   * Requests a protocol upgrade, for exec, attach and port-forward. The path is relative to the URL of the server.
+   * After the upgrade the connection belongs to the caller.
+   */
+  async upgrade(request: HttpUpgradeRequest): Promise<HttpUpgrade> {
+    const { credentials } = this.#options
+    const signal = signalOf(request)
+    const first = await credentials.current(signal)
+    const answer = await this.#upgrade(request, first)
+    if (answer.type === 'upgraded' || answer.response.status !== 401 || !credentials.onUnauthorized(first)) {
+      return answer
+    }
+    answer.response.discard()
+    return this.#upgrade(request, await credentials.current(signal))
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#current?.client[Symbol.asyncDispose]()
   }
@@ -106,10 +142,23 @@ export class HttpTransport implements Transport, AsyncDisposable {
     }
   }
 
+  async #upgrade(request: HttpUpgradeRequest, credentials: RequestCredentials): Promise<HttpUpgrade> {
+    const headers = { ...request.headers, ...credentials.headers }
+    try {
+      const path = this.#prefix + request.path
+      return await this.#client(credentials.certificate).upgrade({ ...request, path, headers })
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+
+  get #prefix(): string {
+    return this.#url.pathname.replace(/\/+$/, '')
+  }
+
   #pathOf({ path, query }: TransportRequest): string {
-    const prefix = this.#url.pathname.replace(/\/+$/, '')
     const parameters = query.toString()
-    return parameters === '' ? prefix + path : `${prefix}${path}?${parameters}`
+    return parameters === '' ? this.#prefix + path : `${this.#prefix}${path}?${parameters}`
   }
 
   /** A new certificate needs new connections; requests in flight finish on the old ones. */
@@ -120,7 +169,7 @@ export class HttpTransport implements Transport, AsyncDisposable {
     this.#current?.client.close()
     const {
       connect,
-      server: { ca, insecureSkipVerify, serverName },
+      server: { ca, insecureSkipVerify, serverName, proxy },
     } = this.#options
     const client = connect({
       origin: this.#url.origin,
@@ -130,6 +179,7 @@ export class HttpTransport implements Transport, AsyncDisposable {
         ...(serverName !== undefined && { serverName }),
         ...certificate,
       },
+      ...(proxy !== undefined && { proxy }),
     })
     this.#current = { client, certificate }
     return client
@@ -144,11 +194,15 @@ export class HttpTransport implements Transport, AsyncDisposable {
       status: response.status,
       headers: response.headers,
       value: () => readValue(bytes, { clock: this.#clock, signal, discard, onRead }),
-      events: () => readWatchFrames(bytes),
+      events: () => watchFrames(bytes),
       bytes: () => bytes,
       discard,
     }
   }
+}
+
+function signalOf({ signal }: { readonly signal?: AbortSignal }): AbortSignal {
+  return signal ?? new AbortController().signal
 }
 
 function isSame(left: ClientCertificate | undefined, right: ClientCertificate | undefined): boolean {
@@ -190,11 +244,14 @@ async function readValue(
     }
   }
   onRead(total)
-  return total === 0 ? undefined : parse(Buffer.concat(pieces))
+  return total === 0 ? undefined : await parse(Buffer.concat(pieces))
 }
 
-function parse(bytes: Uint8Array): unknown {
+/** Loads the definitions of the API on demand, since programs that send one request do without them. */
+async function parse(bytes: Buffer): Promise<unknown> {
   try {
+    if (!bytes.includes(':null')) return parseJson(bytes)
+    const { parseEncodedObject } = await import('#/api/encoded-object.ts')
     return parseEncodedObject(bytes)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
@@ -202,6 +259,13 @@ function parse(bytes: Uint8Array): unknown {
       cause: error,
     })
   }
+}
+
+async function* watchFrames(
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<readonly unknown[], void, undefined> {
+  const { readWatchFrames } = await import('./watch-frames.ts')
+  yield* readWatchFrames(bytes)
 }
 
 async function* translated(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { tar, type TarEntry } from './tar.ts'
+import { tar, type TarEntry } from '#/base/tar.ts'
 
 export interface OciImage {
   /** Fully qualified name with tag: `docker.io/library/busybox:latest`. */

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
 import { nodeLinux, nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from '../../tests/temporary-folder.ts'
-import { tar } from './tar.ts'
+import { tar } from '#/base/tar.ts'
 import { writeOciArchive, type StreamedImage } from './write-oci-archive.ts'
 
 const { files } = nodePlatform({ log: { level: 'error', format: 'text' } })

@@ -15,7 +15,7 @@ import {
   type OciDocumentsOptions,
   type OciLayer,
 } from './oci-archive.ts'
-import { tarEnd, tarHeader, tarPadding, type TarEntry } from './tar.ts'
+import { tarEnd, tarHeader, tarPadding, type TarEntry } from '#/base/tar.ts'
 
 export interface StreamedImage {
   /** From the image ID, the digest of the configuration: another content is another reference. */

@@ -1,4 +1,5 @@
 /** The settings of a connection to a cluster, as a context of a kubeconfig defines them, and their credentials. */
+import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import {
   impersonating,
@@ -8,7 +9,8 @@ import {
   type Impersonation,
   type StaticCredentials,
 } from './credentials.ts'
-import { execCredentials } from './exec-credentials.ts'
+import { execCredentials, type PluginStreams } from './exec-credentials.ts'
+import { oidcCredentials, type AuthProviderSettings } from './oidc-credentials.ts'
 
 export interface ConnectionSettings {
   readonly server: string
@@ -16,6 +18,8 @@ export interface ConnectionSettings {
   readonly insecureSkipVerify?: boolean
   readonly serverName?: string
   readonly disableCompression?: boolean
+  /** URL of the proxy. */
+  readonly proxy?: string
   /** Default namespace of commands. */
   readonly namespace: string
   readonly user: UserSettings
@@ -24,6 +28,7 @@ export interface ConnectionSettings {
 export interface UserSettings extends StaticCredentials {
   /** Credential plugin; used only when no other credentials are set. */
   readonly exec?: ExecSettings
+  readonly authProvider?: AuthProviderSettings
   readonly impersonate?: Impersonation
 }
 
@@ -38,15 +43,36 @@ export interface ExecSettings {
   readonly cluster?: Readonly<Record<string, unknown>>
 }
 
+export interface CredentialsOptions {
+  /** Lets a plugin ask the user. */
+  readonly streams?: PluginStreams
+  /** For auth providers, which ask another server. */
+  readonly connectHttp?: HttpConnect
+  readonly proxyOf?: (origin: string) => string | undefined
+}
+
+/** Throws Error if the auth provider of the user is not supported. */
 export function credentialsOf(
   platform: Platform,
-  { exec, impersonate, ...staticUser }: UserSettings,
+  { impersonate, ...user }: UserSettings,
+  options: CredentialsOptions = {},
 ): Credentials {
-  const credentials =
-    exec && !staticUser.token && !staticUser.basic
-      ? execCredentials(platform, exec)
-      : staticCredentials(platform, staticUser)
+  const credentials = userCredentials(platform, user, options)
   return impersonate ? impersonating(credentials, impersonate) : credentials
+}
+
+function userCredentials(
+  platform: Platform,
+  { exec, authProvider, ...staticUser }: UserSettings,
+  { streams, connectHttp, proxyOf }: CredentialsOptions,
+): Credentials {
+  if (staticUser.token || staticUser.basic) return staticCredentials(platform, staticUser)
+  if (exec && !staticUser.certificate) return execCredentials(platform, exec, streams)
+  if (authProvider === undefined) return staticCredentials(platform, staticUser)
+  const { name } = authProvider
+  if (name !== 'oidc' || connectHttp === undefined)
+    throw new Error(`no Auth Provider found for name "${name}"`)
+  return oidcCredentials({ platform, connectHttp, settings: authProvider, ...(proxyOf && { proxyOf }) })
 }
 
 export async function readContent(platform: Platform, source: ContentSource): Promise<Uint8Array | string> {

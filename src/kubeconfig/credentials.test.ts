@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { InteractiveOptions } from '#/platform/io-streams.ts'
 import type { Program } from '#/platform/simulated.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import type { ExecSettings } from './connection-settings.ts'
@@ -10,7 +11,7 @@ import {
   type Credentials,
   type RequestCredentials,
 } from './credentials.ts'
-import { execCredentials } from './exec-credentials.ts'
+import { execCredentials, type PluginStreams } from './exec-credentials.ts'
 
 const { signal } = new AbortController()
 
@@ -120,23 +121,26 @@ test('an exec plugin runs once for concurrent requests, and again when its resul
 test('errors of an exec plugin name the plugin and the reason', async () => {
   const check = (output: string, message: RegExp): Promise<void> =>
     assert.rejects(start(program(output)).ask(), message)
-  await check('nothing', /exec plugin login: output is not valid JSON/)
-  await check('[]', /expected .* got undefined undefined/)
-  await check('null', /got undefined undefined/)
-  await check(JSON.stringify({ kind: 'ExecCredential', apiVersion: 'other' }), /got other ExecCredential/)
-  await check(answer(null), /neither a token nor a client certificate/)
-  await check(answer({ token: '' }), /neither/)
-  await check(answer({ token: 5, clientCertificateData: 'x' }), /neither/)
+  await check('nothing', /^CredentialsError: getting credentials: decoding stdout: couldn't get version/)
+  await check('[]', /expected kind ExecCredential, got undefined/)
+  await check('null', /got undefined/)
+  await check(
+    JSON.stringify({ kind: 'ExecCredential', apiVersion: 'other' }),
+    /is configured to use API version client.authentication.k8s.io\/v1, plugin returned version other/,
+  )
+  await check(answer(null), /exec plugin didn't return a status field/)
+  await check(answer({ token: '' }), /exec plugin didn't return a token or cert\/key pair/)
+  await check(answer({ token: 5, clientCertificateData: 'x' }), /returned only certificate or key, not both/)
   await check(answer({ token: 't', expirationTimestamp: 'soon' }), /invalid expirationTimestamp/)
-  await check('x'.repeat(1_100_000), /output exceeds 1048576 bytes/)
+  await check('x'.repeat(1_100_000), /output of executable login exceeds 1048576 bytes/)
   const failing = start(async ({ stderr }) => {
     stderr.write('please log in')
     return 3
   })
-  await assert.rejects(failing.ask(), /exit code 3 please log in/)
+  await assert.rejects(failing.ask(), /exec: executable login failed with exit code 3: please log in/)
   await assert.rejects(
     start(program(''), { interactiveMode: 'Always' }).ask(),
-    /interactiveMode Always is not supported/,
+    /exec plugin cannot support interactive mode: standard input is not a terminal/,
   )
   await assert.rejects(
     start(program(''), { command: ['missing'], installHint: 'get it' }).ask(),
@@ -146,7 +150,36 @@ test('errors of an exec plugin name the plugin and the reason', async () => {
     await platform.clock.sleep(3_600_000)
     return 0
   })
-  await assert.rejects(slow.ask(), /timed out|terminated by/)
+  await assert.rejects(slow.ask(), /executable login timed out/)
+})
+
+test('an exec plugin in the foreground gets stdin if its mode and the terminal allow it', async () => {
+  const check = async (
+    interactiveMode: ExecSettings['interactiveMode'],
+    isTerminal: boolean,
+    expected: InteractiveOptions['input'],
+  ): Promise<void> => {
+    const host = new Simulation({ seed: 1 }).host('a')
+    const runs: InteractiveOptions[] = []
+    const streams: PluginStreams = {
+      stdin: { isTerminal },
+      runInteractive: async (command, options = {}) => {
+        assert.deepEqual(command, ['login'])
+        runs.push(options)
+        return { exit: { code: 0 }, status: 0, output: Buffer.from(answer({ token: 't' })) }
+      },
+    }
+    const credentials = execCredentials(host, { ...settings, interactiveMode }, streams)
+    assert.deepEqual((await credentials.current(signal)).headers, { authorization: 'Bearer t' })
+    const info = JSON.parse(runs[0]!.environment!['KUBERNETES_EXEC_INFO']!) as { readonly spec: object }
+    assert.deepEqual([runs[0]!.input, info.spec], [expected, { interactive: expected === 'inherit' }])
+  }
+  const settings = { apiVersion: 'client.authentication.k8s.io/v1', command: ['login'], environment: {} }
+  await check('Never', true, 'nothing')
+  await check('IfAvailable', true, 'inherit')
+  await check('IfAvailable', false, 'nothing')
+  await check('Always', true, 'inherit')
+  await assert.rejects(check('Always', false, undefined), /standard input is not a terminal/)
 })
 
 function start(login: Program, settings: Partial<ExecSettings> = {}) {

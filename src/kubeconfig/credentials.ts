@@ -17,6 +17,14 @@ export interface RequestCredentials {
   readonly certificate?: ClientCertificate
 }
 
+/** Why there are no credentials: the plugin of the user has failed. */
+export class CredentialsError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CredentialsError'
+  }
+}
+
 /** PEM encoded. */
 export interface ClientCertificate {
   readonly cert: Uint8Array | string

@@ -85,10 +85,6 @@ test('a kubeconfig context selects server, user and namespace', () => {
       ca: { file: '/etc/kube/pki/ca.crt' },
     },
   )
-  check(
-    { cluster: { ...cluster, 'certificate-authority': '/abs', 'certificate-authority-data': 'Y2E=' } },
-    { ca: { data: Buffer.from('ca') } },
-  )
 })
 
 test('kubeconfig credentials: certificates, tokens, passwords, exec plugins and impersonation', () => {
@@ -150,24 +146,40 @@ test('overrides take precedence over the kubeconfig', () => {
 })
 
 test('contradicting kubeconfig settings are rejected by name', () => {
-  refuse({ overrides: { context: 'no' } }, /context no does not exist/)
-  refuse({ context: { cluster: 'no' } }, /cluster no does not exist/)
-  refuse({ context: { user: 'no' } }, /user no does not exist/)
-  refuse({ cluster: {} }, /cluster main has no server/)
-  refuse({ cluster: { ...cluster, 'proxy-url': 'http://p' } }, /main: proxy-url is not supported/)
+  refuse({ overrides: { context: 'no' } }, /context was not found for specified context: no$/)
+  refuse({ context: { cluster: 'no' } }, /no server found for cluster "no"/)
+  refuse({ overrides: { userName: 'no' } }, /auth info "no" does not exist/)
+  refuse({ cluster: {} }, /no server found for cluster "main"/)
+  const proxied = (proxy: string): ClusterEntry => ({ ...cluster, 'proxy-url': proxy })
+  refuse(
+    { cluster: proxied('ftp://p') },
+    /invalid 'proxy-url' "ftp:\/\/p" for cluster "main": unsupported scheme "ftp", must be http, https,/,
+  )
+  refuse({ cluster: proxied('p') }, /invalid 'proxy-url' "p" for cluster "main": could not parse: p/)
   refuse(
     { cluster: { ...cluster, 'insecure-skip-tls-verify': true, 'certificate-authority': 'x' } },
-    /mutually exclusive/,
+    /specifying a root certificates file with the insecure flag is not allowed/,
   )
-  refuse({ user: { token: 't', username: 'u' } }, /user me: token and username are mutually exclusive/)
-  refuse({ user: { 'client-certificate': 'x' } }, /required together/)
-  refuse({ user: { 'as-groups': ['g'] } }, /require as/)
-  refuse({ user: { 'auth-provider': { name: 'gcp' } } }, /use an exec plugin/)
+  refuse(
+    { user: { token: 't', username: 'u' } },
+    /more than one authentication method found for me; found \[token basicAuth\], only one is allowed/,
+  )
+  refuse(
+    { cluster: { ...cluster, 'certificate-authority': '/abs', 'certificate-authority-data': 'Y2E=' } },
+    /certificate-authority-data and certificate-authority are both specified for main/,
+  )
+  refuse({ user: { 'client-certificate': 'x' } }, /client-key-data or client-key must be specified for me/)
+  refuse({ user: { 'as-groups': ['g'] } }, /requesting uid, groups or user-extra for me without/)
   const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'x' }
-  refuse({ user: { exec } }, /needs an interactiveMode/)
-  refuse({ user: { exec: { ...exec, interactiveMode: 'Maybe' } } }, /needs an interactiveMode/)
+  refuse({ user: { exec } }, /interactiveMode must be specified for me to use exec authentication plugin/)
+  refuse({ user: { exec: { ...exec, interactiveMode: 'Maybe' } } }, /invalid interactiveMode for me: "Maybe"/)
   refuse({ user: { exec: { ...exec, apiVersion: 'client.authentication.k8s.io/v1alpha1' } } }, /v1alpha1/)
-  refuse({ user: { exec: { apiVersion: exec.apiVersion } } }, /no command/)
+  refuse(
+    { user: { exec: { apiVersion: exec.apiVersion } } },
+    /command must be specified for me .*; interactive/,
+  )
+  checkUser({ 'as-groups': [] }, {})
+  assert.deepEqual(settle({ context: { user: 'no' } })?.user, {})
   assert.equal(settingsOf(mergeKubeconfigs([])), undefined)
 })
 
@@ -184,7 +196,12 @@ test('an explicit kubeconfig must exist, and every file must be valid', async ()
     ['[]', /cannot read kubeconfig \/x: /],
     ['clusters: {}', /cannot read kubeconfig \/x: .*clusters/],
     ['users: [{name: u, user: {token: 5}}]', /cannot read kubeconfig \/x: .*token/],
-    ['kind: Pod', /cannot read kubeconfig \/x: .*expected v1 Config/],
+    ['kind: Pod', /cannot read kubeconfig \/x: .*no kind "Pod" is registered for version "v1"/],
+    ['users: [{name: u, user: {client-key-data: YQ}}]', /: illegal base64 data at input byte 0$/],
+    [
+      'clusters: [{name: u, cluster: {certificate-authority-data: YWI!}}]',
+      /: illegal base64 data at input byte 3$/,
+    ],
   ] as const) {
     await write('/x', content)
     await assert.rejects(load({}, '/x'), message)
@@ -206,10 +223,13 @@ test('kubeconfig edits change the file of the entry, new entries go to the first
   assert.equal(
     await read('/a'),
     [
+      'apiVersion: v1',
       'clusters:',
       '- cluster:',
       '    server: https://h',
       '  name: c',
+      'contexts: null',
+      'current-context: ""',
       'kind: Config',
       'mine:',
       '  x: 1',
@@ -220,8 +240,41 @@ test('kubeconfig edits change the file of the entry, new entries go to the first
       '',
     ].join('\n'),
   )
-  assert.equal(await read('/b'), 'contexts:\n- name: stays\ncurrent-context: stays\n')
+  assert.match(
+    (await read('/b')) ?? '',
+    /^apiVersion: v1\nclusters: null\ncontexts:\n- context:\n.*\n.*\n {2}name: stays\ncurrent-context: stays\n/,
+  )
   assert.equal(await read('/c'), undefined)
+})
+
+test('entries are written in the order of their names', async () => {
+  const { write, read, change } = start()
+  await write('/a', 'users:\n- name: c\n- name: a\n')
+  await change({}, [{ section: 'users', name: 'b', value: { token: 't' } }], '/a')
+  assert.deepEqual((await read('/a'))?.match(/name: ./g), ['name: a', 'name: b', 'name: c'])
+})
+
+test('concurrent changes of a kubeconfig are all kept, and no lock is left', async () => {
+  const { write, read, simulation } = start()
+  await write('/a', '')
+  const names = Array.from({ length: 10 }, (_, index) => `user-${index}`)
+  const host = simulation.host('a')
+  const sources = { environment: {}, explicitPath: '/a', workingFolder: '/' }
+  const edit = (name: string): Promise<void> =>
+    changeKubeconfig(host, sources, [{ section: 'users', name, value: { token: name } }])
+  await simulation.run(Promise.all(names.map(edit)))
+  assert.deepEqual((await read('/a'))?.match(/(?<=name: ).*/g), names)
+  assert.deepEqual(await simulation.run(simulation.host('a').files.list('/')), ['a'])
+})
+
+test('a kubeconfig whose lock is not released is not changed', async () => {
+  const { write, read, change } = start()
+  await write('/a', 'current-context: x\n')
+  await write('/a.lock', '')
+  const edit: KubeconfigEdit = { section: 'current-context', value: 'y' }
+  await assert.rejects(change({}, [edit], '/a'), /open \/a\.lock: file exists/)
+  assert.equal(await read('/a'), 'current-context: x\n')
+  assert.equal(await read('/a.lock'), '')
 })
 
 test('a missing kubeconfig is created; without changes nothing is written', async () => {

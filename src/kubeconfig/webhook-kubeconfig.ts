@@ -18,10 +18,13 @@ export interface WebhookTarget {
 export async function readWebhookKubeconfig(platform: Platform, path: string): Promise<WebhookTarget> {
   const settings = settingsOf(await loadOne(platform, path))
   if (settings === undefined) throw new Error(`kubeconfig ${path} has no current context`)
-  const { server: url, ca, insecureSkipVerify, serverName, user } = settings
-  if (user.exec || user.impersonate) {
-    throw new Error(`kubeconfig ${path}: exec plugins and impersonation are not supported here`)
+  const { server: url, ca, insecureSkipVerify, serverName, user, proxy } = settings
+  if (user.exec || user.authProvider || user.impersonate) {
+    throw new Error(
+      `kubeconfig ${path}: exec plugins, auth providers and impersonation are not supported here`,
+    )
   }
+  if (proxy !== undefined) throw new Error(`kubeconfig ${path}: proxy-url is not supported here`)
   const credentials = staticCredentials(platform, user)
   const { headers, certificate } = await credentials.current(new AbortController().signal)
   const caContent = ca && (await readContent(platform, ca))

@@ -46,7 +46,7 @@ export interface ClientKubeconfig {
 /** Writes the file as the kubelet of Kubernetes does after TLS bootstrapping. */
 export async function writeClientKubeconfig(
   { files }: Platform,
-  { path, certificatePath, cluster: { server, ca, insecureSkipVerify, serverName } }: ClientKubeconfig,
+  { path, certificatePath, cluster: { server, ca, insecureSkipVerify, serverName, proxy } }: ClientKubeconfig,
 ): Promise<void> {
   const cluster = {
     server,
@@ -54,6 +54,7 @@ export async function writeClientKubeconfig(
     ...(ca && 'data' in ca && { 'certificate-authority-data': Buffer.from(ca.data).toString('base64') }),
     ...(insecureSkipVerify && { 'insecure-skip-tls-verify': true }),
     ...(serverName !== undefined && { 'tls-server-name': serverName }),
+    ...(proxy !== undefined && { 'proxy-url': proxy }),
   }
   const text = stringifyYaml({
     'apiVersion': 'v1',

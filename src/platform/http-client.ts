@@ -1,8 +1,8 @@
 /**
  * An HTTP client for one server: HTTP/2 if the server supports it, otherwise HTTP/1.1, with TLS for an
  * `https` origin. Connections are kept alive and shared between requests. Response bodies are streamed with
- * backpressure. There are no proxies, redirects or cookies, and no retries except where the server cannot
- * have seen the request.
+ * backpressure. There are no redirects or cookies, and no retries except where the server cannot have seen the
+ * request.
  */
 import type { Duplex } from 'node:stream'
 
@@ -88,6 +88,11 @@ export interface HttpClientOptions {
   readonly protocol?: 'http1'
   /** Pings an idle HTTP/2 server while responses are pending and disconnects it if it does not answer. */
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number }
+  /**
+   * `http://`, `https://` or `socks5://host:port`, with an optional `user:password@`. All connections are tunneled
+   * through this proxy, those of an `http` origin too.
+   */
+  readonly proxy?: string
 }
 
 /** PEM. */

@@ -4,6 +4,7 @@
  * not interpreted here.
  */
 import type { Duplex } from 'node:stream'
+import type { SocketAddress } from './platform.ts'
 
 /** Starts a server. Rejects when the address is in use or the certificate is invalid. */
 export type ServeHttp = (options: HttpServerOptions) => Promise<HttpServer>
@@ -42,6 +43,20 @@ export interface HttpServer {
    * are destroyed. Resolves when no connection is left.
    */
   stop(graceMs: number): Promise<void>
+}
+
+/** Starts a server without TLS for clients of this machine, which are trusted not to exhaust it. */
+export type ServeLocalHttp = (options: LocalHttpOptions) => Promise<LocalHttpServer>
+
+export interface LocalHttpOptions {
+  /** Only this user can connect to a unix socket. */
+  readonly address: SocketAddress
+  /** As in `HttpServerOptions`. */
+  readonly onExchange: (exchange: HttpExchange) => void
+}
+
+export interface LocalHttpServer extends AsyncDisposable {
+  readonly address: SocketAddress
 }
 
 /** The client side of a connection. One object per connection. */

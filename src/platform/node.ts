@@ -19,9 +19,10 @@ export { processMemory } from './node/process-memory.ts'
 export { isProcessAlive, signalProcess, startDetached } from './node/detached.ts'
 export { connectHttp } from './node/http-client.ts'
 export { serveHttp } from './node/http.ts'
+export { environmentVariables } from './node/environment.ts'
+export { nodeIOStreams } from './node/io-streams.ts'
 export { nodeStreamProtocols } from './node/stream-protocols.ts'
 export {
-  environmentVariables,
   homeFolder,
   importModule,
   isLinux,

@@ -87,6 +87,8 @@ export interface Files {
   write(path: string, content: Uint8Array | string, options?: { readonly mode?: number }): Promise<void>
   /** Opens a file to append to, creating it when missing. */
   openAppend(path: string, options?: { readonly mode?: number }): Promise<AppendFile>
+  /** Creates a file to append to; one that exists is emptied. The name is not durable. */
+  create(path: string): Promise<AppendFile>
   /** Opens an existing file for reads at any position. */
   openRead(path: string): Promise<ReadFile>
   /** Starts a writer, e.g. for the files of a log. */
@@ -106,6 +108,10 @@ export interface Files {
   /** Names in a folder, sorted. */
   list(path: string): Promise<string[]>
   stat(path: string): Promise<FileStatus | undefined>
+  /** The path without symbolic links; rejects if it does not exist. */
+  realPath(path: string): Promise<string>
+  /** Target of a symbolic link; undefined for anything else. */
+  readLink(path: string): Promise<string | undefined>
 }
 
 export interface FileStatus {
@@ -115,6 +121,8 @@ export interface FileStatus {
   readonly isFile: boolean
   readonly modifiedMs: number
   readonly mode: number
+  readonly uid: number
+  readonly gid: number
 }
 
 export interface AppendFile extends AsyncDisposable {

@@ -4,6 +4,8 @@ import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { Channel } from './connection/channel.ts'
 import { connectSpdy } from './spdy-client.ts'
+import { portForwardProtocol } from './spdy-handshake.ts'
+import type { SpdyConnection } from './spdy.ts'
 
 export interface ConnectPortForwardOptions {
   readonly connectHttp: HttpConnect
@@ -20,23 +22,46 @@ export interface ConnectPortForwardOptions {
  * server's message.
  */
 export async function connectPortForward(options: ConnectPortForwardOptions): Promise<Duplex> {
-  return connectSpdy({ ...options, protocol: 'portforward.k8s.io' }, async spdy => {
-    const headers = { port: String(options.port), requestid: '0' }
-    const { channel: error } = await spdy.open({ ...headers, streamtype: 'error' })
-    error.end()
-    const { channel: data } = await spdy.open({ ...headers, streamtype: 'data' })
+  return connectSpdy({ ...options, protocol: portForwardProtocol }, async spdy => {
+    const { data, failure } = await openForwardedPort(spdy, { port: options.port, requestId: 0 })
     data.once('close', () => spdy.destroy())
-    // An error may follow on the error stream after the data stream has ended, so the end is held back until
-    // then.
+    // An error may follow on the error stream after the data stream has ended, so the end is held back until then.
     let isJudged = false
     data.holdEnd(() => !isJudged)
-    void readText(error).then(text => {
+    void failure.then(text => {
       isJudged = true
       if (text !== '') data.destroy(new Error(text))
       else if (data.hasReceivedEnd) data.receiveEnd()
     })
     return data
   })
+}
+
+export interface ForwardedPortOptions {
+  readonly port: number
+  /** Distinguishes the connections of one client. */
+  readonly requestId: number
+}
+
+export interface OpenedPort {
+  readonly data: Channel
+  /**
+   * What the server says of the connection at its end; empty if it was good. Servers decide only when the connection
+   * has ended in both directions.
+   */
+  readonly failure: Promise<string>
+}
+
+/** Opens the pair of streams of one connection to a port. */
+export async function openForwardedPort(
+  spdy: SpdyConnection,
+  { port, requestId }: ForwardedPortOptions,
+): Promise<OpenedPort> {
+  const headers = { port: String(port), requestid: String(requestId) }
+  const { channel: error } = await spdy.open({ ...headers, streamtype: 'error' })
+  error.end()
+  const { channel: data } = await spdy.open({ ...headers, streamtype: 'data' })
+  return { data, failure: readText(error) }
 }
 
 /** Limit of the error message. */

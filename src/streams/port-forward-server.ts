@@ -6,7 +6,7 @@ import type { Clock } from '#/platform/platform.ts'
 import { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { StreamPairs } from './port-forward-server/pairs.ts'
 import { readPorts } from './port-forward-server/ports.ts'
-import { acceptSpdy, spdyUpgrade } from './spdy-handshake.ts'
+import { acceptSpdy, portForwardProtocol, spdyUpgrade } from './spdy-handshake.ts'
 import { SpdyConnection } from './spdy.ts'
 import type { PortForwardClient, ForwardedConnection } from './streams.ts'
 import { refuse, type UpgradeExchange } from './upgrade-exchange.ts'
@@ -27,7 +27,6 @@ export interface AcceptPortForwardOptions {
   readonly streamCreationTimeoutMs?: number
 }
 
-const portForwardProtocol = 'portforward.k8s.io'
 const tunnelProtocol = `${spdyUpgrade}+${portForwardProtocol}`
 const channelProtocols = ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', '']
 

@@ -4,6 +4,9 @@ import { refuse, type UpgradeExchange } from './upgrade-exchange.ts'
 
 export const spdyUpgrade = 'SPDY/3.1'
 
+/** The subprotocol of port-forward. */
+export const portForwardProtocol = 'portforward.k8s.io'
+
 export interface AcceptedSpdy extends HijackedConnection {
   readonly protocol: string
 }

@@ -3,7 +3,7 @@
  * with headers and half-close, PING and GOAWAY. None of them implements per-stream flow control, and
  * enforcing it would stall streams after 64 KiB, so backpressure comes from the connection only.
  */
-import type { Clock } from '#/platform/platform.ts'
+import type { Clock, Timer } from '#/platform/platform.ts'
 import { Channel } from './connection/channel.ts'
 import { ReceiveWindow } from './connection/receive-window.ts'
 import type { UpgradedConnection } from './connection/upgraded-connection.ts'
@@ -28,6 +28,8 @@ export interface SpdyOptions {
   readonly side: 'client' | 'server'
   /** Called for each stream that the peer opens; false refuses it. */
   readonly onStream?: (stream: SpdyStream) => boolean
+  /** Sends pings, which keep an idle connection open at proxies. No reply is required. */
+  readonly pingIntervalMs?: number
 }
 
 export interface SpdyStream {
@@ -62,7 +64,9 @@ export class SpdyConnection {
   readonly #headerWriter = new HeaderWriter()
   readonly #headerReader = new HeaderReader()
   readonly #streams = new Map<number, OpenStream>()
+  readonly #pingIntervalMs: number | undefined
   #nextId: number
+  #nextPingId: number
   #lastPeerId = 0
   /** GOAWAY was received: the end of the connection is orderly. */
   #hasPeerLeft = false
@@ -70,13 +74,16 @@ export class SpdyConnection {
   /** The connection was destroyed locally. */
   #isCut = false
   #isEnded = false
+  #pingTimer: Timer | undefined
 
-  constructor({ connection, clock, side, onStream = () => false }: SpdyOptions) {
+  constructor({ connection, clock, side, onStream = () => false, pingIntervalMs }: SpdyOptions) {
     this.#connection = connection
     this.#clock = clock
     this.#side = side
     this.#onStream = onStream
     this.#nextId = side === 'client' ? 1 : 2
+    this.#nextPingId = this.#nextId
+    this.#pingIntervalMs = pingIntervalMs
   }
 
   /** Aborted when the connection is closed. */
@@ -91,6 +98,7 @@ export class SpdyConnection {
   async run(): Promise<void> {
     const parser = new SpdyFrameParser()
     let failure = new Error('connection closed without GOAWAY')
+    this.#ping()
     try {
       for await (const chunk of this.#connection.read()) {
         for (const piece of parser.parse(chunk)) {
@@ -105,6 +113,7 @@ export class SpdyConnection {
       if (error instanceof SpdyError) await this.#sendGoAway(goAwayStatus.protocolError)
     }
     this.#isEnded = true
+    this.#pingTimer?.cancel()
     this.#headerReader.close()
     for (const stream of this.#streams.values()) this.#lose(stream, failure)
     this.#streams.clear()
@@ -150,6 +159,16 @@ export class SpdyConnection {
     if (this.#isClosing) return
     this.#isClosing = true
     await this.#connection.write([controlBytes(kinds.goAway, [this.#lastPeerId, status])])
+  }
+
+  #ping(): void {
+    if (this.#pingIntervalMs === undefined || this.#isEnded) return
+    this.#pingTimer = this.#clock.setTimer(this.#pingIntervalMs, () => {
+      void this.#connection.write([controlBytes(kinds.ping, [this.#nextPingId])])
+      // The parity is that of the streams: the id of a reply is the same.
+      this.#nextPingId = (this.#nextPingId + 2) % 2 ** 31
+      this.#ping()
+    })
   }
 
   async #take(piece: SpdyPiece): Promise<void> {

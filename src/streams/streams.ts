@@ -4,6 +4,9 @@
  * simulation. All streams have backpressure.
  */
 import type { Duplex } from 'node:stream'
+import type { TerminalSize } from '#/platform/io-streams.ts'
+
+export type { TerminalSize } from '#/platform/io-streams.ts'
 
 /** Streams of a command. With a TTY, stderr is merged into stdout. */
 export interface CommandOptions {
@@ -11,11 +14,6 @@ export interface CommandOptions {
   readonly stdout: boolean
   readonly stderr: boolean
   readonly tty: boolean
-}
-
-export interface TerminalSize {
-  readonly columns: number
-  readonly rows: number
 }
 
 /** Result of a command, or why it did not run. */

@@ -1,4 +1,4 @@
-/** WebSocket handshake over HTTP/1.1 (RFC 6455, 4), client and server side. */
+/** WebSocket handshake over HTTP/1.1 (RFC 6455, 4), server side. */
 import { createHash } from 'node:crypto'
 import type { HijackedConnection } from '#/platform/http.ts'
 import { refuse, type Refusal, type UpgradeExchange } from './upgrade-exchange.ts'
@@ -80,6 +80,6 @@ export function acceptWebSocket(
 }
 
 /** Sec-WebSocket-Accept value for a key. */
-function acceptanceOf(key: string): string {
+export function acceptanceOf(key: string): string {
   return createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
 }

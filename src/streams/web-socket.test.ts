@@ -3,6 +3,7 @@ import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { nodePlatform } from '#/platform/node.ts'
+import { Simulation } from '#/platform/simulated.ts'
 import { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { frameBytes, WebSocket } from './web-socket.ts'
 import { FrameParser, messageBytesMax, opcodes, type WebSocketEvent } from './web-socket/frame-parser.ts'
@@ -189,4 +190,49 @@ test('reading from a broken WebSocket connection fails', async () => {
   client.destroy()
   await reading
   await server.send([Buffer.from('nobody hears')])
+})
+
+test('a peer that is read but sends nothing is disconnected, and one that answers pings is not', async () => {
+  const check = async (answers: boolean, expected: RegExp | undefined): Promise<void> => {
+    const simulation = new Simulation({ seed: 1 })
+    const [near, far] = duplexPair()
+    const heartbeat = { clock: simulation.clock, intervalMs: 5_000, timeoutMs: 61_000 }
+    const connection = new UpgradedConnection({ connection: near, clock: simulation.clock })
+    const client = new WebSocket({ connection, maskingKey: () => key, heartbeat })
+    const server = new WebSocket({
+      connection: new UpgradedConnection({ connection: far, clock: simulation.clock }),
+    })
+    const seen = messages(client)
+    if (answers) void messages(server).catch(() => undefined)
+    else far.resume()
+    const outcome = seen.then(
+      () => undefined,
+      (error: unknown) => String(error),
+    )
+    await simulation.advance(300_000)
+    if (expected === undefined) {
+      await server.close()
+      assert.equal(await outcome, undefined)
+    } else {
+      assert.match((await outcome) ?? '', expected)
+    }
+  }
+  await check(false, /i\/o timeout/)
+  await check(true, undefined)
+})
+
+test('a reader that pauses does not time out', async () => {
+  const simulation = new Simulation({ seed: 1 })
+  const [near, far] = duplexPair()
+  const heartbeat = { clock: simulation.clock, intervalMs: 5_000, timeoutMs: 61_000 }
+  const connection = new UpgradedConnection({ connection: near, clock: simulation.clock })
+  const client = new WebSocket({ connection, maskingKey: () => key, heartbeat })
+  far.resume()
+  far.write(Buffer.concat(frameBytes(opcodes.binary, [Buffer.from('a')], undefined)))
+  const pieces = client.pieces()
+  await pieces.next()
+  await simulation.advance(300_000)
+  far.write(Buffer.concat(frameBytes(opcodes.binary, [Buffer.from('b')], undefined)))
+  assert.equal((await pieces.next()).done, false)
+  await pieces.return()
 })

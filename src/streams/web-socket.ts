@@ -3,6 +3,7 @@
  * that large ones need no buffer; extensions are not supported. A peer that violates the protocol gets a
  * close frame and is disconnected.
  */
+import type { Clock, Timer } from '#/platform/platform.ts'
 import type { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { FrameParser, opcodes, type MessagePiece, applyMask } from './web-socket/frame-parser.ts'
 import { WebSocketError } from './web-socket/web-socket-error.ts'
@@ -11,20 +12,48 @@ export interface WebSocketOptions {
   readonly connection: UpgradedConnection
   /** Random key of four bytes for client frames (RFC 6455, 5.3). Absent on a server. */
   readonly maskingKey?: () => Uint8Array
+  readonly heartbeat?: Heartbeat
+}
+
+/** Pings keep an idle connection open, and find out that the peer is gone. */
+export interface Heartbeat {
+  readonly clock: Clock
+  readonly intervalMs: number
+  /** A peer that sends nothing for this time, although it is read, is disconnected. */
+  readonly timeoutMs: number
+}
+
+export interface CloseFrame {
+  /** 1005 if the frame has none. */
+  readonly code: number
+  readonly reason: string
 }
 
 const normalClosure = 1000
 const protocolError = 1002
+const noStatus = 1005
 
 export class WebSocket {
   readonly #connection: UpgradedConnection
   readonly #maskingKey: (() => Uint8Array) | undefined
+  readonly #heartbeat: Heartbeat | undefined
   readonly #peerHasSent = Promise.withResolvers<void>()
   #isCloseSent = false
+  #closeFrame: CloseFrame | undefined
+  #heartbeatTimer: Timer | undefined
+  /** Since when the reader waits for the peer; undefined while received data is consumed. */
+  #waitingSinceMs: number | undefined
+  #hasTimedOut = false
 
-  constructor({ connection, maskingKey }: WebSocketOptions) {
+  constructor({ connection, maskingKey, heartbeat }: WebSocketOptions) {
     this.#connection = connection
     this.#maskingKey = maskingKey
+    this.#heartbeat = heartbeat
+  }
+
+  /** The close frame of the peer. */
+  get closeFrame(): CloseFrame | undefined {
+    return this.#closeFrame
   }
 
   /** Aborted when the connection is closed. */
@@ -45,8 +74,10 @@ export class WebSocket {
     try {
       const closing = yield* this.#untilClosed()
       if (closing.length === 1) throw new WebSocketError(1002, 'truncated close frame')
-      const code = closing.length >= 2 ? (closing[0]! << 8) | closing[1]! : normalClosure
-      await this.#sendClose(isSendable(code) ? code : protocolError, '')
+      const code = closing.length >= 2 ? (closing[0]! << 8) | closing[1]! : noStatus
+      this.#closeFrame = { code, reason: Buffer.from(closing.subarray(2)).toString() }
+      const answer = code === noStatus ? normalClosure : code
+      await this.#sendClose(isSendable(answer) ? answer : protocolError, '')
     } catch (error) {
       if (error instanceof WebSocketError) await this.#sendClose(error.code, error.message)
       // No graceful close for a peer that disconnected without a close frame.
@@ -83,15 +114,40 @@ export class WebSocket {
   /** Returns the payload of the close frame. */
   async *#untilClosed(): AsyncGenerator<MessagePiece, Uint8Array, undefined> {
     const parser = new FrameParser({ isMasked: this.#maskingKey === undefined })
-    for await (const chunk of this.#connection.read()) {
-      for (const event of parser.parse(chunk)) {
-        this.#peerHasSent.resolve()
-        if (event.type === 'message') yield event
-        else if (event.type === 'ping') await this.#write(opcodes.pong, [event.bytes])
-        else if (event.type === 'close') return event.bytes
+    this.#waitingSinceMs = this.#heartbeat?.clock.monotonicMs()
+    this.#beat()
+    try {
+      for await (const chunk of this.#connection.read()) {
+        this.#waitingSinceMs = undefined
+        for (const event of parser.parse(chunk)) {
+          this.#peerHasSent.resolve()
+          if (event.type === 'message') yield event
+          else if (event.type === 'ping') await this.#write(opcodes.pong, [event.bytes])
+          else if (event.type === 'close') return event.bytes
+        }
+        this.#waitingSinceMs = this.#heartbeat?.clock.monotonicMs()
       }
+    } catch (error) {
+      throw this.#hasTimedOut ? timedOut() : error
+    } finally {
+      this.#heartbeatTimer?.cancel()
     }
-    throw new Error('connection closed without a close frame')
+    throw this.#hasTimedOut
+      ? timedOut()
+      : new Error('websocket: close 1006 (abnormal closure): unexpected EOF')
+  }
+
+  #beat(): void {
+    if (this.#heartbeat === undefined) return
+    const { clock, intervalMs, timeoutMs } = this.#heartbeat
+    this.#heartbeatTimer = clock.setTimer(intervalMs, () => {
+      if (this.#waitingSinceMs !== undefined && clock.monotonicMs() - this.#waitingSinceMs >= timeoutMs) {
+        this.#hasTimedOut = true
+        return this.destroy()
+      }
+      void this.ping()
+      this.#beat()
+    })
   }
 
   async #sendClose(code: number, reason: string): Promise<void> {
@@ -104,6 +160,10 @@ export class WebSocket {
   #write(opcode: number, pieces: readonly Uint8Array[]): Promise<void> {
     return this.#connection.write(frameBytes(opcode, pieces, this.#maskingKey?.()))
   }
+}
+
+function timedOut(): Error {
+  return new Error('i/o timeout')
 }
 
 /** Close codes allowed on the wire (RFC 6455, 7.4). */

@@ -6,13 +6,14 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test, type TestContext } from 'node:test'
 import { containerConfig, sandboxConfig } from '#/cri/test-configs.ts'
-import { hash, Kubectl, kubectlMissing, talk, transports } from '../streaming/kubectl-session.ts'
+import { streamClients } from '../streaming/kubectl.ts'
+import { hash, Kubectl, talk } from '../streaming/kubectl-session.ts'
 import { startPodServer, type PodServer } from '../streaming/pod-server.ts'
 import { removePods } from './remove-pods.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { busyboxReference } from './test-images.ts'
 
-const skip = containersMissing || kubectlMissing
+const skip = containersMissing
 
 let node: TestContainerd | undefined
 before(async () => {
@@ -20,11 +21,11 @@ before(async () => {
 })
 after(() => node?.[Symbol.asyncDispose]())
 
-for (const transport of transports) {
-  const { name } = transport
+for (const client of streamClients) {
+  const { name } = client
 
   test(`kubectl exec in a container over ${name}`, { skip }, async t => {
-    const kubectl = new Kubectl(await startContainer(t, ['sleep', '100000']), transport)
+    const kubectl = new Kubectl(await startContainer(t, ['sleep', '100000']), client)
     const input = randomBytes(16 * 1024 * 1024)
     const large = await kubectl.run(['exec', '-i', 'web', '--', 'cat'], input)
     assert.deepEqual([hash(large.stdout), large.stderr, large.code], [hash(input), '', 0])
@@ -38,14 +39,14 @@ for (const transport of transports) {
   })
 
   test(`kubectl attach to a container over ${name}`, { skip }, async t => {
-    const kubectl = new Kubectl(await startContainer(t, ['cat']), transport)
+    const kubectl = new Kubectl(await startContainer(t, ['cat']), client)
     const attached = await kubectl.run(['attach', '-i', 'web'], Buffer.from('typed\n'))
     assert.equal(attached.stdout.toString(), 'typed\n')
   })
 
   test(`kubectl port-forward to a container over ${name}`, { skip }, async t => {
     const server = await startContainer(t, ['nc', '-ll', '-p', '8080', '-e', 'cat'])
-    const { local } = await new Kubectl(server, transport).forward(t, 8_080)
+    const { local } = await new Kubectl(server, client).forward(t, 8_080)
     const inputs = Array.from({ length: 3 }, () => randomBytes(1_000_000))
     const echoed = await Promise.all(inputs.map(input => talk(local, input)))
     assert.deepEqual(echoed.map(hash), inputs.map(hash))

@@ -11,7 +11,7 @@ import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.
 import { isTrue } from '#/api/conditions.ts'
 import { parseYaml } from '#/api/text/yaml.ts'
 import type { Client } from '#/client/client.ts'
-import type { TarEntry } from '#/cri/tar.ts'
+import type { TarEntry } from '#/base/tar.ts'
 import { runOperator } from '#/operator/operator.ts'
 import { connectHttp, nodeCrypto, nodePlatform, serveHttp } from '#/platform/node.ts'
 import { httpEtcdClient } from '../../examples/etcd-operator/etcd-client.ts'

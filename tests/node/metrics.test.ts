@@ -4,12 +4,12 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { kubectlVersion } from '../clients/kubectl/session.ts'
+import { ownKubectl } from '../clients/kubectl/session.ts'
 import { waitUntil } from '../wait-until.ts'
 import { containerCluster } from './container-cluster.ts'
 import { containersMissing } from './test-containerd.ts'
 
-const skip = containersMissing || ((await kubectlVersion()) === undefined && 'kubectl is not installed')
+const skip = containersMissing
 
 const run = promisify(execFile)
 
@@ -50,7 +50,7 @@ describe('metrics of a node', { skip }, async () => {
   const { folder } = await containerCluster()
   const environment = { ...process.env, KUBECONFIG: join(folder, 'admin.conf') }
   const kubectl = async (...words: readonly string[]): Promise<string> =>
-    (await run('kubectl', [...words], { env: environment, maxBuffer: 64 * 1024 ** 2 })).stdout
+    (await run(ownKubectl, [...words], { env: environment, maxBuffer: 64 * 1024 ** 2 })).stdout
   const node = (await kubectl('get', 'nodes', '-o', 'jsonpath={.items[0].metadata.name}')).trim()
   const address = await kubectl('get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[0].address}')
   const scrape = async (path: string): Promise<readonly Sample[]> =>

@@ -10,19 +10,13 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { kubectl, startKubectl } from '../streaming/kubectl.ts'
+import { kubectl, startKubectl, streamClients } from '../streaming/kubectl.ts'
 import { ask } from '../streaming/raw-upgrade.ts'
 import { StreamingCluster } from '../streaming/streaming-cluster.ts'
-import { kubectlVersion } from '../clients/kubectl/session.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { waitUntil } from '../wait-until.ts'
 
-const skip = containersMissing || ((await kubectlVersion()) === undefined && 'kubectl is not installed')
-
-const protocols = {
-  WebSocket: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'true', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'true' },
-  SPDY: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' },
-}
+const skip = containersMissing
 
 describe('real containers', { skip }, async () => {
   if (skip) return
@@ -35,8 +29,9 @@ describe('real containers', { skip }, async () => {
     { name: 'main', command: ['sh', '-c', 'echo begin; echo error >&2; exec sleep 100000'] },
   ])
 
-  for (const [name, environment] of Object.entries(protocols)) {
-    const run = (words: readonly string[], input = '') => kubectl(cluster, words, { input, environment })
+  for (const client of streamClients) {
+    const { name, environment } = client
+    const run = (words: readonly string[], input = '') => kubectl(cluster, words, { input, client })
 
     test(`kubectl exec over ${name} has stdin, stdout, stderr and the exit code`, async () => {
       const script = 'cat; echo error >&2; exit 7'
@@ -66,7 +61,7 @@ describe('real containers', { skip }, async () => {
     test(`kubectl exec -t over ${name} has a TTY of the requested size`, async () => {
       // The terminal size arrives after the command has started.
       const script = 'tty; until stty size | grep "33 77"; do sleep 0.1; done; exit 5'
-      const words = ['kubectl', 'exec', '-it', 'web', '--', 'sh', '-c', script]
+      const words = [client.kubectl, 'exec', '-it', 'web', '--', 'sh', '-c', script]
       const shown = `stty rows 33 cols 77; ${words.map(word => `'${word}'`).join(' ')}`
       const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: folder, ...environment }
       const child = spawn('script', ['-qec', shown, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] })
@@ -80,9 +75,9 @@ describe('real containers', { skip }, async () => {
     })
 
     test(`kubectl port-forward over ${name} reaches a port of the pod`, async () => {
-      const server = `server-${name.toLowerCase()}`
+      const server = `server-${streamClients.indexOf(client)}`
       await node.run(server, [{ name: 'main', command: ['nc', '-ll', '-p', '8080', '-e', 'cat'] }])
-      const child = startKubectl(cluster, ['port-forward', `pod/${server}`, ':8080'], environment)
+      const child = startKubectl(cluster, ['port-forward', `pod/${server}`, ':8080'], client)
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
       const first = (await lines.next()) as { readonly value: string }
       const [, port = ''] = /127\.0\.0\.1:(\d+)/.exec(first.value) ?? []
@@ -98,7 +93,7 @@ describe('real containers', { skip }, async () => {
     test(`kubectl attach over ${name} reaches the main process`, async () => {
       const copier = `copier-${name.toLowerCase()}`
       await node.run(copier, [{ name: 'main', command: ['cat'], stdin: true }])
-      const child = startKubectl(cluster, ['attach', '-i', copier], environment)
+      const child = startKubectl(cluster, ['attach', '-i', copier], client)
       child.stdin.write('hello\n')
       const [answer] = (await once(child.stdout, 'data')) as [Buffer]
       assert.equal(answer.toString(), 'hello\n')

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { arch } from 'node:os'
 import { promisify } from 'node:util'
 import { ociArchive, type OciConfig } from '#/cri/oci-archive.ts'
-import type { TarEntry } from '#/cri/tar.ts'
+import type { TarEntry } from '#/base/tar.ts'
 
 export const busyboxReference = 'docker.io/library/busybox:latest'
 

@@ -24,7 +24,7 @@ async function up(t: TestContext): Promise<Detached> {
   }
   t.after(() => k8ts('down'))
   const said = await k8ts('up', '--runtime', 'containerd', '--port', '0', '--detach')
-  assert.match(said, /^ready in .* export KUBECONFIG=/m)
+  assert.match(said, /^ready in .*\nexport KUBECONFIG=/m)
   const environment = { ...process.env, KUBECONFIG: join(folder, 'admin.conf') }
   const kubectl: Detached['kubectl'] = async (...words) => {
     return (await run('kubectl', [...words], { env: environment })).stdout

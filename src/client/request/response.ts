@@ -58,28 +58,28 @@ function isFailure(value: unknown): value is Status {
   )
 }
 
-const reasons: ReadonlyMap<number, string> = new Map([
-  [400, 'BadRequest'],
-  [401, 'Unauthorized'],
-  [403, 'Forbidden'],
-  [404, 'NotFound'],
-  [405, 'MethodNotAllowed'],
-  [406, 'NotAcceptable'],
-  [409, 'Conflict'],
-  [410, 'Gone'],
-  [413, 'RequestEntityTooLarge'],
-  [415, 'UnsupportedMediaType'],
-  [422, 'Invalid'],
-  [429, 'TooManyRequests'],
-  [500, 'InternalError'],
-  [502, 'InternalError'],
-  [503, 'ServiceUnavailable'],
-  [504, 'Timeout'],
+/** Reasons and messages for responses that have no Status. */
+const statuses: ReadonlyMap<number, readonly [reason: string, message: string]> = new Map([
+  [400, ['BadRequest', 'the server rejected our request for an unknown reason']],
+  [401, ['Unauthorized', 'the server has asked for the client to provide credentials']],
+  [403, ['Forbidden', 'the server does not allow access to the requested resource']],
+  [404, ['NotFound', 'the server could not find the requested resource']],
+  [405, ['MethodNotAllowed', 'the server does not allow this method on the requested resource']],
+  [406, ['NotAcceptable', 'the server was unable to respond with a content type that the client supports']],
+  [409, ['Conflict', 'the server reported a conflict']],
+  [410, ['Gone', 'the requested resource is no longer available']],
+  [413, ['RequestEntityTooLarge', 'the request is too large for the server']],
+  [415, ['UnsupportedMediaType', 'the server does not support the media type of the request']],
+  [422, ['Invalid', 'the server rejected our request due to an error in our request']],
+  [429, ['TooManyRequests', 'the server has received too many requests and has asked us to try again later']],
+  [500, ['InternalError', 'an error on the server has prevented the request from succeeding']],
+  [502, ['InternalError', 'an error on the server has prevented the request from succeeding']],
+  [503, ['ServiceUnavailable', 'the server is currently unable to handle the request']],
+  [504, ['Timeout', 'the server was unable to return a response in the time allotted']],
 ])
 
 function madeUp(code: number): Status {
-  const reason = reasons.get(code)
-  const message = `the server answered with status ${code} and without saying more`
+  const [reason, message = `the server responded with status ${code}`] = statuses.get(code) ?? []
   return {
     kind: 'Status',
     apiVersion: 'v1',

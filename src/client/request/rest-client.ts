@@ -23,7 +23,7 @@ import type {
 } from '../client.ts'
 import type { TransportBody, TransportResponse } from '../transport.ts'
 import { applyQuery, deleteBody, getQuery, listQuery, watchQuery, writeQuery } from './options-query.ts'
-import { assertNamespace, objectPath, resourcePath } from './resource-path.ts'
+import { assertNamespace, objectPath, resourcePath } from '../resource-path.ts'
 import { Sender } from './sender.ts'
 import { decodeList, decodeObject, withKind } from './response.ts'
 import { watchEvents } from './watch-events.ts'

@@ -21,13 +21,15 @@ export class Sender {
   readonly #headers: Readonly<Record<string, string>>
   readonly #onWarning: ((text: string) => void) | undefined
   readonly #metrics: RestClientHostMetrics | undefined
+  readonly #timeoutMs: number
 
-  constructor({ transport, platform, userAgent, onWarning, metrics }: ClientOptions) {
+  constructor({ transport, platform, userAgent, onWarning, metrics, timeoutMs }: ClientOptions) {
     this.#transport = transport
     this.#clock = platform.clock
     this.#headers = { 'accept': 'application/json', 'user-agent': userAgent }
     this.#onWarning = onWarning
     this.#metrics = metrics
+    this.#timeoutMs = timeoutMs ?? timeoutMsUsual
   }
 
   async send(request: RawRequest): Promise<TransportResponse> {
@@ -68,7 +70,7 @@ export class Sender {
 
   /** The timeout covers the response headers only: the time for the body depends on its size. */
   async #once(request: RawRequest): Promise<TransportResponse> {
-    const { method, path, query, headers, body, timeoutMs = timeoutMsUsual } = request
+    const { method, path, query, headers, body, timeoutMs = this.#timeoutMs } = request
     const abort = new LinkedAbort(request.signal)
     const onTimeout = (): void =>
       abort.abort(new TransportError('timeout', `${method} ${path}: no response within ${timeoutMs} ms`))

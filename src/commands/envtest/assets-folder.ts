@@ -2,7 +2,13 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { ensureClusterCertificates } from '#/kubeadm/certificates.ts'
-import { environmentVariables, homeFolder, nodeCrypto, programCommand } from '#/platform/node.ts'
+import {
+  environmentVariables,
+  homeFolder,
+  nodeCrypto,
+  programCommand,
+  programPaths,
+} from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { etcdHelp } from './etcd.ts'
 import { kubeApiServerHelp } from './kube-apiserver.ts'
@@ -23,7 +29,7 @@ export async function ensureAssetsFolder(platform: Platform, folder: string): Pr
   const executables = [
     ['etcd', launcher({ program: 'etcd', folder, help: etcdHelp })],
     ['kube-apiserver', launcher({ program: 'kube-apiserver', folder, help: kubeApiServerHelp })],
-    ['kubectl', kubectl],
+    ['kubectl', kubectlScript()],
   ] as const
   for (const [name, script] of executables) await ensureExecutable(platform, join(folder, name), script)
   await runOnce(platform, { folder, program: 'etcd', flags: ['--listen-client-urls=http://127.0.0.1:0'] })
@@ -95,18 +101,12 @@ exec ${command.map(shellQuote).join(' ')} "$@"
 `
 }
 
-/** k8ts has no kubectl of its own. */
-const kubectl = `#!/bin/sh
-# Written by k8ts envtest: runs the kubectl of PATH.
-own=$(CDPATH='' cd "\${0%/*}" && pwd -P)
-IFS=:
-for folder in $PATH; do
-  [ -x "$folder/kubectl" ] || continue
-  [ "$(CDPATH='' cd "$folder" && pwd -P)" = "$own" ] || exec "$folder/kubectl" "$@"
-done
-echo "kubectl: there is no kubectl on PATH, and k8ts has none of its own: install kubectl" >&2
-exit 127
+function kubectlScript(): string {
+  return `#!/bin/sh
+# Written by k8ts envtest.
+exec ${shellQuote(join(programPaths().root, 'kubectl'))} "$@"
 `
+}
 
 function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`

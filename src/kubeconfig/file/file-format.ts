@@ -2,7 +2,10 @@
 import { decode } from '#/api/decoding/decode.ts'
 import { DecodeError } from '#/api/decoding/decode-error.ts'
 import type { Field, ListSchema, Schema, StructSchema } from '#/api/schema.ts'
-import { parseYaml } from '#/api/text/yaml.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { parsePlainYaml } from '#/api/text/plain-yaml.ts'
+import { quote } from '#/api/text/quote.ts'
+import { KubeconfigFileError } from '../kubeconfig-error.ts'
 
 export interface KubeconfigFile {
   readonly 'apiVersion'?: string
@@ -22,13 +25,14 @@ export interface ClusterEntry {
   readonly 'certificate-authority-data'?: string
   readonly 'proxy-url'?: string
   readonly 'disable-compression'?: boolean
-  readonly 'extensions'?: readonly { readonly name?: string; readonly extension?: unknown }[]
+  readonly 'extensions'?: readonly NamedExtension[]
 }
 
 export interface ContextEntry {
   readonly cluster?: string
   readonly user?: string
   readonly namespace?: string
+  readonly extensions?: readonly NamedExtension[]
 }
 
 export interface UserEntry {
@@ -44,8 +48,19 @@ export interface UserEntry {
   readonly 'as-user-extra'?: Readonly<Record<string, readonly string[]>>
   readonly 'username'?: string
   readonly 'password'?: string
-  readonly 'auth-provider'?: { readonly name?: string }
+  readonly 'auth-provider'?: AuthProviderEntry
   readonly 'exec'?: ExecEntry
+  readonly 'extensions'?: readonly NamedExtension[]
+}
+
+export interface NamedExtension {
+  readonly name?: string
+  readonly extension?: unknown
+}
+
+export interface AuthProviderEntry {
+  readonly name?: string
+  readonly config?: Readonly<Record<string, string>>
 }
 
 export interface ExecEntry {
@@ -61,21 +76,41 @@ export interface ExecEntry {
 /** Maximum size of a kubeconfig file. */
 const fileBytesMax = 10_000_000
 
-/** Keeps unknown fields. Throws Error when the content is not a kubeconfig. */
-export function readKubeconfigFile(content: Uint8Array, path: string): KubeconfigFile {
+interface NamedFile {
+  readonly path: string
+  /** As given on the command line or in the environment. */
+  readonly given: string
+}
+
+/** Keeps unknown fields. Throws KubeconfigFileError when the content is not a kubeconfig. */
+export async function readKubeconfigFile(
+  content: Uint8Array,
+  { path, given }: NamedFile,
+): Promise<KubeconfigFile> {
   try {
-    const { value } = decode(parseYaml(content, { maxBytes: fileBytesMax }), fileSchema)
+    const { value } = decode(await parseFile(content), fileSchema)
     const file = value as KubeconfigFile
-    const isConfig = (file.kind ?? 'Config') === 'Config' && (file.apiVersion ?? 'v1') === 'v1'
-    if (!isConfig) throw new DecodeError('type', `expected v1 Config, got ${file.apiVersion} ${file.kind}`)
+    const { kind = 'Config', apiVersion = 'v1' } = file
+    if (kind !== 'Config' || apiVersion !== 'v1') {
+      throw new DecodeError('type', `no kind ${quote(kind)} is registered for version ${quote(apiVersion)}`)
+    }
     return file
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw new Error(`cannot read kubeconfig ${path}: ${error.message}`, { cause: error })
+    throw new KubeconfigFileError({ path, given, reason: error.message, cause: error })
   }
 }
 
+/** The complete parser takes longer to load than most commands run. */
+async function parseFile(content: Uint8Array): Promise<JsonValue> {
+  const plain = content.length > fileBytesMax ? undefined : parsePlainYaml(Buffer.from(content).toString())
+  if (plain !== undefined) return plain[0] ?? null
+  const { parseYaml } = await import('#/api/text/yaml.ts')
+  return parseYaml(content, { maxBytes: fileBytesMax })
+}
+
 const text: Schema = { type: 'string' }
+const data: Schema = { type: 'string', format: 'byte' }
 const flag: Schema = { type: 'boolean' }
 const anything: Schema = { type: 'any' }
 
@@ -90,15 +125,17 @@ function listOf(items: Schema): ListSchema {
   return { type: 'list', items, listType: 'atomic', keys: [] }
 }
 
+const extensions = listOf(struct('NamedExtension', { name: text, extension: anything }))
+
 const clusterSchema = struct('Cluster', {
   'server': text,
   'tls-server-name': text,
   'insecure-skip-tls-verify': flag,
   'certificate-authority': text,
-  'certificate-authority-data': text,
+  'certificate-authority-data': data,
   'proxy-url': text,
   'disable-compression': flag,
-  'extensions': listOf(struct('NamedExtension', { name: text, extension: anything })),
+  'extensions': extensions,
 })
 
 const execSchema = struct('ExecConfig', {
@@ -113,9 +150,9 @@ const execSchema = struct('ExecConfig', {
 
 const userSchema = struct('AuthInfo', {
   'client-certificate': text,
-  'client-certificate-data': text,
+  'client-certificate-data': data,
   'client-key': text,
-  'client-key-data': text,
+  'client-key-data': data,
   'token': text,
   'tokenFile': text,
   'as': text,
@@ -124,11 +161,15 @@ const userSchema = struct('AuthInfo', {
   'as-user-extra': { type: 'map', values: listOf(text), atomic: false },
   'username': text,
   'password': text,
-  'auth-provider': struct('AuthProviderConfig', { name: text }),
+  'auth-provider': struct('AuthProviderConfig', {
+    name: text,
+    config: { type: 'map', values: text, atomic: false },
+  }),
   'exec': execSchema,
+  'extensions': extensions,
 })
 
-const contextSchema = struct('Context', { cluster: text, user: text, namespace: text })
+const contextSchema = struct('Context', { cluster: text, user: text, namespace: text, extensions })
 
 const fileSchema = struct('Config', {
   'apiVersion': text,

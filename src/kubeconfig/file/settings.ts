@@ -1,7 +1,9 @@
 import { dirname, resolve } from 'node:path'
+import { quote } from '#/api/text/quote.ts'
 import type { ContentSource, Impersonation } from '../credentials.ts'
 import type { ConnectionSettings, ExecSettings, UserSettings } from '../connection-settings.ts'
 import type { ClusterEntry, ContextEntry, ExecEntry, UserEntry } from './file-format.ts'
+import { ContextNotFoundError, InvalidKubeconfigError } from '../kubeconfig-error.ts'
 import type { Kubeconfig, Located } from './merge.ts'
 
 /** Command line overrides of the kubeconfig. Paths are absolute. */
@@ -15,52 +17,115 @@ export interface KubeconfigOverrides {
   readonly user?: UserEntry
 }
 
-/** Undefined when no server is configured. Throws Error when the settings contradict each other. */
+/**
+ * Undefined when no server is configured. Throws InvalidKubeconfigError when the settings contradict each other. A user
+ * that does not exist has no credentials, unless an override names it.
+ */
 export function settingsOf(
   kubeconfig: Kubeconfig,
   overrides: KubeconfigOverrides = {},
 ): ConnectionSettings | undefined {
   const context = contextOf(kubeconfig, overrides)
-  const clusterName = overrides.clusterName ?? context.cluster ?? ''
-  const userName = overrides.userName ?? context.user ?? ''
-  const cluster = overridden(entryOf('cluster', kubeconfig.clusters, clusterName), overrides.cluster)
-  const user = overridden(entryOf('user', kubeconfig.users, userName), overrides.user)
+  const { clusterName, userName } = namesIn(context, overrides)
+  const cluster = overridden(entryOf(kubeconfig.clusters, clusterName), overrides.cluster)
+  if (overrides.userName && !overrides.clusterName) rejectUnknownUser(kubeconfig, userName)
+  const user = overridden(entryOf(kubeconfig.users, userName), overrides.user)
   const { server } = cluster
   if (!server) {
     if (clusterName === '') return undefined
-    throw new Error(`cluster ${clusterName} has no server`)
+    throw new InvalidKubeconfigError([`no server found for cluster ${quote(clusterName)}`])
   }
-  rejectIf(cluster['proxy-url'], `cluster ${clusterName}: proxy-url is not supported`)
+  const proxy = cluster['proxy-url'] ? proxyOf(cluster['proxy-url'], clusterName) : undefined
+  if (overrides.userName) rejectUnknownUser(kubeconfig, userName)
+  const problems = [...clusterProblems(cluster, clusterName), ...userProblems(user, userName)]
+  if (problems.length > 0) throw new InvalidKubeconfigError(problems)
   const ca = contentOf(cluster['certificate-authority-data'], cluster['certificate-authority'])
   const insecure = cluster['insecure-skip-tls-verify'] === true
-  rejectIf(
-    insecure && ca,
-    `cluster ${clusterName}: certificate-authority and insecure-skip-tls-verify are mutually exclusive`,
-  )
+  if (insecure && ca) {
+    throw new InvalidKubeconfigError([
+      'specifying a root certificates file with the insecure flag is not allowed',
+    ])
+  }
   return {
     server: server.includes('://') ? server : `http://${server}`,
     ...(ca && { ca }),
     ...(insecure && { insecureSkipVerify: true }),
     ...(cluster['tls-server-name'] && { serverName: cluster['tls-server-name'] }),
     ...(cluster['disable-compression'] && { disableCompression: true }),
+    ...(proxy !== undefined && { proxy }),
     namespace: overrides.namespace || context.namespace || 'default',
-    user: userSettings(user, { userName, cluster }),
+    user: userSettings(user, { userName, cluster, file: kubeconfig.users.get(userName)?.file }),
   }
 }
 
-function contextOf(kubeconfig: Kubeconfig, overrides: KubeconfigOverrides): ContextEntry {
+/** Names of the cluster and the user that a context selects with the overrides. */
+export function namesIn(
+  context: ContextEntry,
+  overrides: KubeconfigOverrides,
+): { readonly clusterName: string; readonly userName: string } {
+  return {
+    clusterName: overrides.clusterName ?? context.cluster ?? '',
+    userName: overrides.userName ?? context.user ?? '',
+  }
+}
+
+/** Throws ContextNotFoundError. */
+export function contextOf(kubeconfig: Kubeconfig, overrides: KubeconfigOverrides): ContextEntry {
   const name = overrides.context ?? kubeconfig.currentContext
   if (name === '') return {}
   const context = kubeconfig.contexts.get(name)
-  if (!context) throw new Error(`context ${name} does not exist: it is in none of the kubeconfig files`)
+  if (!context) throw new ContextNotFoundError(name)
   return context.value
 }
 
-function entryOf<T extends object>(what: string, entries: ReadonlyMap<string, Located<T>>, name: string): T {
-  if (name === '') return {} as T
+function rejectUnknownUser({ users }: Kubeconfig, name: string): void {
+  if (!users.has(name)) throw new InvalidKubeconfigError([`auth info ${quote(name)} does not exist`])
+}
+
+function entryOf<T extends object>(entries: ReadonlyMap<string, Located<T>>, name: string): T {
   const entry = entries.get(name)
-  if (!entry) throw new Error(`${what} ${name} does not exist: it is in none of the kubeconfig files`)
-  return withAbsolutePaths(entry)
+  return entry ? withAbsolutePaths(entry) : ({} as T)
+}
+
+function clusterProblems(cluster: ClusterEntry, name: string): readonly string[] {
+  return cluster['certificate-authority'] && cluster['certificate-authority-data']
+    ? [
+        `certificate-authority-data and certificate-authority are both specified for ${name}. ` +
+          'certificate-authority-data will override.',
+      ]
+    : []
+}
+
+function userProblems(user: UserEntry, name: string): readonly string[] {
+  const { 'client-certificate': certificate, 'client-certificate-data': certificateData } = user
+  const { 'client-key': key, 'client-key-data': keyData, exec } = user
+  const hasCertificate = certificate || certificateData
+  const methods = [...(user.token ? ['token'] : []), ...(user.username || user.password ? ['basicAuth'] : [])]
+  const { 'as-uid': uid, 'as-groups': groups = [], 'as-user-extra': extra = {} } = user
+  const impersonates = uid || groups.length > 0 || Object.keys(extra).length > 0
+  const problems = [
+    certificate &&
+      certificateData &&
+      `client-cert-data and client-cert are both specified for ${name}. client-cert-data will override.`,
+    hasCertificate &&
+      key &&
+      keyData &&
+      `client-key-data and client-key are both specified for ${name}; client-key-data will override`,
+    hasCertificate &&
+      !key &&
+      !keyData &&
+      `client-key-data or client-key must be specified for ${name} to use the clientCert authentication method.`,
+    ...(exec ? execProblems(exec, name) : []),
+    exec &&
+      user['auth-provider'] &&
+      `authProvider cannot be provided in combination with an exec plugin for ${name}`,
+    methods.length > 1 &&
+      `more than one authentication method found for ${name}; found [${methods.join(' ')}], only one is allowed`,
+    impersonates &&
+      !user.as &&
+      `requesting uid, groups or user-extra for ${name} without impersonating a user`,
+  ]
+  return problems.filter(problem => typeof problem === 'string' && problem !== '') as readonly string[]
 }
 
 const pathFields: ReadonlySet<string> = new Set([
@@ -95,34 +160,50 @@ function overridden<T extends object>(entry: T, override: T | undefined): T {
   return { ...Object.fromEntries(Object.entries(entry).filter(([name]) => !hidden.has(name))), ...override }
 }
 
-function userSettings(
-  user: UserEntry,
-  { userName, cluster }: { userName: string; cluster: ClusterEntry },
-): UserSettings {
-  const { username, password, exec } = user
-  rejectIf(
-    user['auth-provider'],
-    `user ${userName}: auth-provider is no longer supported, use an exec plugin`,
-  )
+const proxySchemes: readonly string[] = ['http:', 'https:', 'socks5:']
+
+function proxyOf(text: string, clusterName: string): string {
+  const invalid = `invalid 'proxy-url' ${quote(text)} for cluster ${quote(clusterName)}`
+  if (!URL.canParse(text)) throw new InvalidKubeconfigError([`${invalid}: could not parse: ${text}`])
+  const { protocol } = new URL(text)
+  if (proxySchemes.includes(protocol)) return text
+  const problem = `unsupported scheme ${quote(protocol.slice(0, -1))}, must be http, https, or socks5`
+  throw new InvalidKubeconfigError([`${invalid}: ${problem}`])
+}
+
+interface UserContext {
+  readonly userName: string
+  readonly cluster: ClusterEntry
+  /** The file that has the entry of the user. */
+  readonly file: string | undefined
+}
+
+function userSettings(user: UserEntry, { userName, cluster, file }: UserContext): UserSettings {
+  const { username, password, exec, 'auth-provider': provider } = user
   const token = user.tokenFile ? { file: user.tokenFile } : user.token ? { data: user.token } : undefined
-  rejectIf(token && username, `user ${userName}: token and username are mutually exclusive`)
   const cert = contentOf(user['client-certificate-data'], user['client-certificate'])
   const key = contentOf(user['client-key-data'], user['client-key'])
-  rejectIf(!cert !== !key, `user ${userName}: client-certificate and client-key are required together`)
-  const impersonate = impersonationOf(user, userName)
+  const impersonate = impersonationOf(user)
   return {
     ...(cert && key && { certificate: { cert, key } }),
     ...(token && { token }),
     ...(username && { basic: { username, password: password ?? '' } }),
-    ...(exec && !token && !username && { exec: execSettings(exec, { userName, cluster }) }),
+    ...(exec && !token && !username && { exec: execSettings(exec, cluster) }),
+    ...(provider && {
+      authProvider: {
+        name: provider.name ?? '',
+        config: provider.config ?? {},
+        userName,
+        ...(file !== undefined && { file }),
+      },
+    }),
     ...(impersonate && { impersonate }),
   }
 }
 
-function impersonationOf(user: UserEntry, userName: string): Impersonation | undefined {
+function impersonationOf(user: UserEntry): Impersonation | undefined {
   const { 'as': username, 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user
   if (username) return { username, ...(uid && { uid }), ...(groups && { groups }), ...(extra && { extra }) }
-  rejectIf(uid || groups || extra, `user ${userName}: as-uid, as-groups and as-user-extra require as`)
   return undefined
 }
 
@@ -132,27 +213,35 @@ const execVersions: readonly string[] = [
 ]
 const interactiveModes: readonly string[] = ['Never', 'IfAvailable', 'Always']
 
-function execSettings(
-  exec: ExecEntry,
-  { userName, cluster }: { userName: string; cluster: ClusterEntry },
-): ExecSettings {
+/** Plugins of the beta version may leave out the mode. */
+function interactiveModeOf({ apiVersion, interactiveMode }: ExecEntry): string {
+  return interactiveMode || (apiVersion === execVersions[1] ? 'IfAvailable' : '')
+}
+
+function execProblems(exec: ExecEntry, name: string): readonly string[] {
+  const { apiVersion = '', command = '', env = [] } = exec
+  const purpose = `must be specified for ${name} to use exec authentication plugin`
+  const mode = interactiveModeOf(exec)
+  const invalidMode = mode !== '' && !interactiveModes.includes(mode)
+  return [
+    ...(command === '' ? [`command ${purpose}`] : []),
+    ...(apiVersion === '' ? [`apiVersion ${purpose}`] : []),
+    ...(env.some(variable => !variable.name) ? [`env variable name ${purpose}`] : []),
+    ...(mode === '' ? [`interactiveMode ${purpose}`] : []),
+    ...(invalidMode ? [`invalid interactiveMode for ${name}: ${quote(mode)}`] : []),
+    ...(apiVersion !== '' && !execVersions.includes(apiVersion)
+      ? [`exec plugin: invalid apiVersion ${quote(apiVersion)}`]
+      : []),
+  ]
+}
+
+function execSettings(exec: ExecEntry, cluster: ClusterEntry): ExecSettings {
   const { apiVersion = '', command = '', env = [], args = [] } = exec
-  const plugin = `exec plugin of user ${userName}`
-  rejectIf(command === '', `${plugin} has no command`)
-  rejectIf(
-    !execVersions.includes(apiVersion),
-    `${plugin} has an unsupported apiVersion ${apiVersion}: use ${execVersions[0]}`,
-  )
-  const mode = exec.interactiveMode ?? (apiVersion === execVersions[0] ? '' : 'IfAvailable')
-  rejectIf(
-    !interactiveModes.includes(mode),
-    `${plugin} needs an interactiveMode: ${interactiveModes.join(', ')}`,
-  )
   return {
     apiVersion,
     command: [command, ...args],
     environment: Object.fromEntries(env.map(({ name = '', value = '' }) => [name, value])),
-    interactiveMode: mode as ExecSettings['interactiveMode'],
+    interactiveMode: interactiveModeOf(exec) as ExecSettings['interactiveMode'],
     ...(exec.installHint && { installHint: exec.installHint }),
     ...(exec.provideClusterInfo && { cluster: clusterInfo(cluster) }),
   }
@@ -167,8 +256,4 @@ function clusterInfo({ extensions = [], ...cluster }: ClusterEntry): Readonly<Re
 function contentOf(data: string | undefined, file: string | undefined): ContentSource | undefined {
   if (data) return { data: Buffer.from(data, 'base64') }
   return file ? { file } : undefined
-}
-
-function rejectIf(isWrong: unknown, message: string): void {
-  if (isWrong) throw new Error(`cannot use the kubeconfig: ${message}`)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempDisposable, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -26,6 +26,30 @@ test('a file write is atomic, has the requested mode and leaves no temporary fil
   assert.equal(await textOf(path), 'second')
   assert.equal((await files.stat(path))?.mode, 0o600)
   assert.deepEqual(await files.list(folder), ['file'])
+})
+
+test('the real path of a file has no symbolic links', async () => {
+  await using temporary = await temporaryFolder()
+  const folder = await files.realPath(temporary.path)
+  await files.write(join(folder, 'file'), '')
+  await symlink('file', join(folder, 'link'))
+  assert.equal(await files.realPath(join(folder, '.', 'link')), join(folder, 'file'))
+  await assert.rejects(files.realPath(join(folder, 'none')), { code: 'ENOENT' })
+})
+
+test('a file is created or emptied to append to, and the target of a symbolic link is read', async () => {
+  await using temporary = await temporaryFolder()
+  const path = join(temporary.path, 'file')
+  for (const content of ['first, and longer', 'second']) {
+    await using file = await files.create(path)
+    await file.append(Buffer.from(content))
+    await file.append(Buffer.from('!'))
+  }
+  assert.equal(await textOf(path), 'second!')
+  await symlink('file', join(temporary.path, 'link'))
+  assert.equal(await files.readLink(join(temporary.path, 'link')), 'file')
+  assert.equal(await files.readLink(path), undefined)
+  await assert.rejects(files.readLink(join(temporary.path, 'none')), { code: 'ENOENT' })
 })
 
 test('a failed file write keeps the old content and leaves no temporary file', async () => {

@@ -1,10 +1,20 @@
-import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
-import { chmod, link, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import {
+  chmod,
+  link,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  type FileHandle,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { AppendFile, Files, FileStatus, ReadFile } from '../platform.ts'
-import { NodeFileWriter } from './file-writer.ts'
 import { makeFolders } from './make-folders.ts'
 import { withPath } from './with-path.ts'
 
@@ -13,8 +23,12 @@ export function nodeFiles(): Files {
     read: readFile,
     write,
     openAppend,
+    create: async path => new NodeAppendFile(await open(path, 'w')),
     openRead: async path => new NodeReadFile(openSync(path, 'r')),
-    openWriter: async () => new NodeFileWriter(),
+    openWriter: async () => {
+      const { NodeFileWriter } = await import('./file-writer.ts')
+      return new NodeFileWriter()
+    },
     truncate,
     link: linkDurably,
     lock: lockFile,
@@ -23,6 +37,8 @@ export function nodeFiles(): Files {
     makeFolder,
     list,
     stat: status,
+    realPath: path => realpath(path),
+    readLink,
   }
 }
 
@@ -31,7 +47,7 @@ interface ModeOption {
 }
 
 async function write(path: string, content: Uint8Array | string, options: ModeOption = {}): Promise<void> {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}${temporarySuffix}`)
+  const temporary = join(dirname(path), `.${basename(path)}.${crypto.randomUUID()}${temporarySuffix}`)
   try {
     const file = await open(temporary, 'wx', options.mode)
     try {
@@ -142,6 +158,7 @@ async function linkDurably(existing: string, added: string): Promise<void> {
 async function lockFile(path: string): Promise<AsyncDisposable | undefined> {
   // SQLite's error does not tell that the folder is missing.
   await stat(dirname(path))
+  const { DatabaseSync } = await import('node:sqlite')
   const lock = new DatabaseSync(path, { timeout: 0 })
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
@@ -191,10 +208,20 @@ async function status(path: string): Promise<FileStatus | undefined> {
     const found = await stat(path)
     const mode = found.mode & 0o7777
     const [isFolder, isFile] = [found.isDirectory(), found.isFile()]
-    return { sizeBytes: found.size, isFolder, isFile, modifiedMs: found.mtimeMs, mode }
+    const { uid, gid } = found
+    return { sizeBytes: found.size, isFolder, isFile, modifiedMs: found.mtimeMs, mode, uid, gid }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw error
+  }
+}
+
+async function readLink(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EINVAL') return undefined
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import type { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
+import type { Duplex } from 'node:stream'
 import { http } from './builtin-http.ts'
 import { HttpClientError } from '../http-client.ts'
 import type {
@@ -11,9 +12,8 @@ import type {
   HttpUpgradeRequest,
 } from '../http-client.ts'
 import { requestHttp1 } from './http-client/http1.ts'
-import { requestHttp2 } from './http-client/http2.ts'
-import { SessionPool } from './http-client/session-pool.ts'
-import { connectTls, tlsOptions } from './http-client/tls.ts'
+import type { SessionPool } from './http-client/session-pool.ts'
+import { connectHttp1, connectTls, tlsOptions } from './http-client/tls.ts'
 import { requestUpgrade } from './http-client/upgrade.ts'
 
 export function connectHttp(options: HttpClientOptions): HttpClient {
@@ -29,16 +29,17 @@ const triesMax = 3
 class NodeHttpClient implements HttpClient {
   readonly #options: HttpClientOptions
   readonly #origin: URL
-  readonly #pool: SessionPool
+  /** Of the HTTP/2 connections. Loaded when a server speaks it, since Node's implementation takes long to load. */
+  #pool: SessionPool | undefined
   /** Created for the first HTTP/1.1 request, which fails if certificates cannot be parsed. */
   #agent: HttpAgent | undefined
+  #isClosed = false
   /** Protocol of the server; negotiated once, and again after a failure. */
   #protocol: Promise<'http2' | 'http1'> | undefined
 
   constructor(options: HttpClientOptions) {
     this.#options = options
     this.#origin = new URL(options.origin)
-    this.#pool = new SessionPool(options)
   }
 
   async request(request: HttpClientRequest): Promise<HttpClientResponse> {
@@ -59,14 +60,15 @@ class NodeHttpClient implements HttpClient {
   }
 
   close(): void {
-    this.#pool.close()
+    this.#isClosed = true
+    this.#pool?.close()
     if (this.#agent === undefined) return
     this.#agent.maxFreeSockets = 0
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#pool.destroy()
+    this.#pool?.destroy()
     this.#agent?.destroy()
   }
 
@@ -75,8 +77,18 @@ class NodeHttpClient implements HttpClient {
       this.#agent ??= agentOf(this.#options)
       return requestHttp1(this.#options, this.#agent, request)
     }
-    const lease = await this.#pool.acquire(request.signal)
+    const [pool, { requestHttp2 }] = await Promise.all([this.#openPool(), import('./http-client/http2.ts')])
+    const lease = await pool.acquire(request.signal)
     return requestHttp2(this.#origin, lease, request)
+  }
+
+  async #openPool(): Promise<SessionPool> {
+    const { SessionPool } = await import('./http-client/session-pool.ts')
+    if (this.#pool === undefined) {
+      this.#pool = new SessionPool(this.#options)
+      if (this.#isClosed) this.#pool.close()
+    }
+    return this.#pool
   }
 
   async #speaks(signal: AbortSignal | undefined): Promise<'http2' | 'http1'> {
@@ -97,7 +109,8 @@ class NodeHttpClient implements HttpClient {
   async #negotiate(signal: AbortSignal | undefined): Promise<'http2' | 'http1'> {
     const socket = await connectTls(this.#options, signal)
     if (socket.alpnProtocol === 'h2') {
-      this.#pool.adopt(socket)
+      const pool = await this.#openPool()
+      pool.adopt(socket)
       return 'http2'
     }
     socket.destroy()
@@ -107,9 +120,24 @@ class NodeHttpClient implements HttpClient {
 
 function agentOf(options: HttpClientOptions): HttpAgent {
   const common = { keepAlive: true, maxSockets: http1ConnectionsMax, scheduling: 'lifo' } as const
-  return options.origin.startsWith('http:')
+  const agent = options.origin.startsWith('http:')
     ? new http.Agent(common)
     : new HttpsAgent({ ...common, ...tlsOptions(options) })
+  return options.proxy === undefined ? agent : Object.assign(agent, { createConnection: proxied(options) })
+}
+
+/** The way in which an agent opens connections. */
+function proxied(options: HttpClientOptions) {
+  const open = async (done: (error: Error | null, socket?: Duplex) => void): Promise<void> => {
+    let socket: Duplex
+    try {
+      socket = await connectHttp1(options, undefined)
+    } catch (error) {
+      return done(error as Error)
+    }
+    done(null, socket)
+  }
+  return (_: unknown, done: (error: Error | null, socket?: Duplex) => void): void => void open(done)
 }
 
 function isRepeatable({ body }: HttpClientRequest): boolean {

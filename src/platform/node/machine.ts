@@ -43,10 +43,6 @@ export function programPaths(): { readonly node: string; readonly root: string }
   return { node: process.execPath, root: fileURLToPath(new URL('../../..', import.meta.url)) }
 }
 
-export function environmentVariables(): Readonly<Record<string, string | undefined>> {
-  return process.env
-}
-
 /** Only Linux machines can be nodes. */
 export function isLinux(): boolean {
   return process.platform === 'linux'

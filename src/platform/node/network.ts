@@ -1,4 +1,3 @@
-import { createSocket } from 'node:dgram'
 import { unlink } from 'node:fs/promises'
 import { createConnection, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
@@ -91,6 +90,7 @@ async function bindDatagram(
 ): Promise<DatagramSocket> {
   if ('path' in address)
     throw new Error(`cannot bind ${address.path}: unix datagram sockets are not supported`)
+  const { createSocket } = await import('node:dgram')
   const socket = createSocket({ type: address.host.includes(':') ? 'udp6' : 'udp4' })
   socket.on('message', (message, from) => onMessage(message, { host: from.address, port: from.port }))
   socket.bind({ address: address.host, port: address.port })

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
@@ -48,6 +47,7 @@ async function spawnChild(command: readonly string[], options: ProcessOptions) {
   const cwd = options.folder ?? process.cwd()
   const program = await findProgram(name, cwd, env['PATH'])
   const [launcher, ...rest] = await withDeathSignal([program, ...parameters])
+  const { spawn } = await import('node:child_process')
   const child = spawn(launcher, rest, { cwd, env, detached: true, stdio: 'pipe' })
   try {
     await once(child, 'spawn')

@@ -1,4 +1,4 @@
-import { randomBytes, randomFillSync, randomUUID } from 'node:crypto'
+import type * as nodeCrypto from 'node:crypto'
 import { assert } from '#/base/assert.ts'
 import type { Random } from '../platform.ts'
 
@@ -15,9 +15,17 @@ export function nodeRandom(): Random {
       while (drawn >= fair) drawn = next()
       return drawn % below
     },
-    bytes: (_label, length) => randomBytes(length),
-    uuid: () => randomUUID(),
+    bytes: (_label, length) => cryptography().randomBytes(length),
+    uuid: () => cryptography().randomUUID(),
   }
+}
+
+let loaded: typeof nodeCrypto | undefined
+
+/** Loaded on first use, since most short programs draw nothing. */
+function cryptography(): typeof nodeCrypto {
+  loaded ??= process.getBuiltinModule('node:crypto')
+  return loaded
 }
 
 /** Exclusive bound of the drawn integers: the largest range that a double represents exactly. */
@@ -34,7 +42,7 @@ function wholeNumbers(): () => number {
   let used = pool.length
   return () => {
     if (used === pool.length) {
-      randomFillSync(pool)
+      cryptography().randomFillSync(pool)
       used = 0
     }
     const high = pool[used++]! >>> 11

@@ -22,6 +22,16 @@ test('simulated files are read as written', () =>
     assert.equal(await text(files, '/a'), 'tw\0\0')
   }))
 
+test('a simulated file is created, or emptied if it exists', () =>
+  withFiles(async files => {
+    for (const content of ['first, and longer', 'second']) {
+      await using file = await files.create('/a')
+      await file.append(Buffer.from(content))
+    }
+    assert.equal(await text(files, '/a'), 'second')
+    assert.equal(await files.readLink('/a'), undefined)
+  }))
+
 test('simulated files copy their buffers', () =>
   withFiles(async files => {
     const given = Buffer.from('aaaa')
@@ -83,11 +93,26 @@ test('stat of a simulated file has size, mode and time', () =>
     await files.write('/a', '123', { mode: 0o600 })
     await files.write('/a', '1234')
     const status = await files.stat('/a')
-    const expected = { sizeBytes: 4, isFolder: false, isFile: true, modifiedMs: 0, mode: 0o600 }
+    const expected = {
+      sizeBytes: 4,
+      isFolder: false,
+      isFile: true,
+      modifiedMs: 0,
+      mode: 0o600,
+      uid: 0,
+      gid: 0,
+    }
     assert.deepEqual({ ...status, modifiedMs: 0 }, expected)
     assert(Math.abs((status?.modifiedMs ?? 0) - epochMs - 1_000) < 10)
     assert.equal((await files.stat('/'))?.isFolder, true)
     assert.equal(await files.stat('/a/b'), undefined)
+  }))
+
+test('the real path of a simulated file is normalized', () =>
+  withFiles(async files => {
+    await files.write('/a', '')
+    assert.equal(await files.realPath('/./a'), '/a')
+    await assert.rejects(files.realPath('/none'), { code: 'ENOENT' })
   }))
 
 test('a simulated file writer executes the steps of all calls in order', () =>

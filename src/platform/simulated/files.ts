@@ -47,7 +47,15 @@ export class SimulatedFiles implements Files {
       if (found === undefined) return undefined
       const { modifiedMs, mode } = found
       const isFolder = !(found instanceof File)
-      return { sizeBytes: isFolder ? 0 : found.sizeBytes, isFolder, isFile: !isFolder, modifiedMs, mode }
+      const sizeBytes = isFolder ? 0 : found.sizeBytes
+      return { sizeBytes, isFolder, isFile: !isFolder, modifiedMs, mode, uid: 0, gid: 0 }
+    })
+  }
+
+  realPath(path: string): Promise<string> {
+    return this.#look(() => {
+      if (this.#disk.find(path) === undefined) throw systemError('ENOENT', `no such file: ${path}`)
+      return posix.resolve('/', path)
     })
   }
 
@@ -69,8 +77,22 @@ export class SimulatedFiles implements Files {
     })
   }
 
+  /** There are no symbolic links. */
+  async readLink(path: string): Promise<undefined> {
+    await this.realPath(path)
+  }
+
   async openAppend(path: string, options?: { readonly mode?: number }): Promise<AppendFile> {
-    const opened = await this.#look(() => this.#open(path, options?.mode ?? fileMode))
+    return this.#appendTo(await this.#look(() => this.#open(path, options?.mode ?? fileMode)))
+  }
+
+  async create(path: string): Promise<AppendFile> {
+    const opened = await this.#look(() => this.#open(path, fileMode))
+    if (!opened.isCreated) await this.truncate(path, 0)
+    return this.#appendTo(opened)
+  }
+
+  #appendTo(opened: OpenedFile): AppendFile {
     return new SimulatedAppendFile(this.#life, {
       append: bytes => {
         const end = (): number => opened.file.sizeBytes

@@ -88,6 +88,7 @@ function methodsOf(files: Files): Files {
     read: path => files.read(path),
     write: (...args) => files.write(...args),
     openAppend: (...args) => files.openAppend(...args),
+    create: path => files.create(path),
     openRead: path => files.openRead(path),
     openWriter: () => files.openWriter(),
     truncate: (...args) => files.truncate(...args),
@@ -98,6 +99,8 @@ function methodsOf(files: Files): Files {
     makeFolder: (...args) => files.makeFolder(...args),
     list: path => files.list(path),
     stat: path => files.stat(path),
+    realPath: path => files.realPath(path),
+    readLink: path => files.readLink(path),
   }
 }
 

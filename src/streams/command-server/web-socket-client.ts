@@ -1,15 +1,12 @@
 import type { Clock } from '#/platform/platform.ts'
 import { UpgradedConnection } from '../connection/upgraded-connection.ts'
-import { webSocketProtocols } from '../command/protocols.ts'
+import { channelNumbers as numbers, webSocketProtocols } from '../command/protocols.ts'
 import type { AcceptCommandOptions } from '../command-server.ts'
 import type { CommandClient } from '../streams.ts'
 import { acceptWebSocket } from '../web-socket-handshake.ts'
 import { WebSocketChannels } from '../web-socket/channels.ts'
 import { WebSocket } from '../web-socket.ts'
 import { StreamedClient } from './streamed-client.ts'
-
-/** Channel numbers: file descriptors 0 to 2, error and resize. */
-const numbers = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 }
 
 export function acceptWebSocketCommand({
   exchange,
@@ -25,7 +22,7 @@ export function acceptWebSocketCommand({
   const socket = new WebSocket({
     connection: new UpgradedConnection({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) }),
   })
-  const channels = new WebSocketChannels({ socket, ...protocol, count: 5 })
+  const channels = new WebSocketChannels({ socket, ...protocol, count: Object.keys(numbers).length })
   const gone = new AbortController()
   const at = (
     name: keyof typeof numbers,

@@ -21,6 +21,9 @@ export const spdyProtocols: readonly CommandProtocol[] = [
   { ...usual, name: 'channel.k8s.io', end: 'text', hasResize: false },
 ]
 
+/** WebSocket: numbers of the channels. */
+export const channelNumbers = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const
+
 /** WebSocket subprotocols. A client without one uses the first version. */
 export const webSocketProtocols: readonly CommandProtocol[] = [
   { ...usual, name: 'v5.channel.k8s.io', hasHalfClose: true },

@@ -10,6 +10,8 @@ export interface WebSocketChannelsOptions {
   readonly encoding: 'binary' | 'base64'
   /** Messages can half-close a channel (v5). */
   readonly hasHalfClose: boolean
+  /** Half-closes its own channels, which only servers understand. */
+  readonly sendsHalfClose?: boolean
   readonly count: number
 }
 
@@ -26,6 +28,7 @@ export class WebSocketChannels {
   readonly #socket: WebSocket
   readonly #encoding: 'binary' | 'base64'
   readonly #hasHalfClose: boolean
+  readonly #sendsHalfClose: boolean
   readonly #unread = new ReceiveWindow()
   readonly #channels: readonly Channel[]
   /** Channel of the current message. */
@@ -34,10 +37,11 @@ export class WebSocketChannels {
   readonly #kept: Uint8Array[] = []
   #keptBytes = 0
 
-  constructor({ socket, encoding, hasHalfClose, count }: WebSocketChannelsOptions) {
+  constructor({ socket, encoding, hasHalfClose, sendsHalfClose, count }: WebSocketChannelsOptions) {
     this.#socket = socket
     this.#encoding = encoding
     this.#hasHalfClose = hasHalfClose
+    this.#sendsHalfClose = sendsHalfClose === true
     this.#channels = Array.from({ length: count }, (_, index) => this.#makeChannel(index))
   }
 
@@ -72,7 +76,10 @@ export class WebSocketChannels {
       for (let at = 0; at < bytes.length; at += sentBytesMax)
         await this.#sendMessage(index, bytes.subarray(at, at + sentBytesMax))
     }
-    return new Channel(this.#unread, { send, sendEnd: async () => undefined, gone: () => undefined })
+    const sendEnd = async (): Promise<void> => {
+      if (this.#sendsHalfClose) await this.#sendMessage(endOfChannel, Uint8Array.of(index))
+    }
+    return new Channel(this.#unread, { send, sendEnd, gone: () => undefined })
   }
 
   #sendMessage(index: number, bytes: Uint8Array): Promise<void> {

@@ -48,7 +48,8 @@ export function requestHttp1(
   })
   let isConnected = false
   outgoing.once('socket', socket => {
-    isConnected = outgoing.reusedSocket
+    // A proxied connection is handed over when it is established.
+    isConnected = outgoing.reusedSocket || options.proxy !== undefined
     if (isConnected) return
     const limitMs = options.connectTimeoutMs ?? connectTimeoutMs
     const late = (): void => void socket.destroy(new Error(`connection timed out after ${limitMs} ms`))
@@ -60,7 +61,8 @@ export function requestHttp1(
     })
   })
   outgoing.on('error', cause => {
-    reject(isConnected ? failureOf(origin, outgoing, cause) : unreachable(origin.origin, cause))
+    if (cause instanceof HttpClientError) reject(cause)
+    else reject(isConnected ? failureOf(origin, outgoing, cause) : unreachable(origin.origin, cause))
   })
   outgoing.once('close', () => signal?.removeEventListener('abort', abort))
   if (body === undefined || body instanceof Uint8Array) outgoing.end(body)

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream'
-import { constants, createGunzip } from 'node:zlib'
 import { HttpClientError, type HttpClientResponse } from '../../http-client.ts'
 
 export interface ResponseSource {
@@ -60,5 +59,6 @@ async function* read(answer: ResponseSource, isGzip: boolean): AsyncGenerator<Ui
 
 /** Flushes after each piece: watch events must not wait for a full block. */
 function gunzip(stream: Readable): Readable {
+  const { constants, createGunzip } = process.getBuiltinModule('node:zlib')
   return pipeline(stream, createGunzip({ flush: constants.Z_SYNC_FLUSH }), () => undefined)
 }

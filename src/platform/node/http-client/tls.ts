@@ -1,6 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect, createSecureContext, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { HttpClientError, type HttpClientOptions } from '../../http-client.ts'
+import { requestTunnel } from './proxy.ts'
 
 export const connectTimeoutMs = 30_000
 
@@ -27,35 +28,80 @@ function readTlsOptions({ origin, tls = {} }: HttpClientOptions): ConnectionOpti
   })
   return {
     secureContext,
-    // SNI does not allow IP addresses (RFC 6066); the certificate is verified against the address
-    // nevertheless.
-    ...(isIP(serverName) ? {} : { servername: serverName }),
+    ...serverNameOf(serverName),
     rejectUnauthorized: tls.insecureSkipVerify !== true,
   }
 }
 
+/** SNI does not allow IP addresses (RFC 6066); the certificate is verified against the address nevertheless. */
+function serverNameOf(host: string): { readonly servername?: string } {
+  return isIP(host) ? {} : { servername: host }
+}
+
 /** A connection with ALPN for HTTP/2 and HTTP/1.1. */
-export function connectTls(options: HttpClientOptions, signal: AbortSignal | undefined): Promise<TLSSocket> {
+export async function connectTls(
+  options: HttpClientOptions,
+  signal: AbortSignal | undefined,
+): Promise<TLSSocket> {
   const secure = { ...tlsOptions(options), ...endpointOf(new URL(options.origin)) }
-  const socket = connect({ ...secure, ALPNProtocols: ['h2', 'http/1.1'] })
+  const tunnel = await connectTunnel(options, signal)
+  const socket = connect({ ...secure, ...tunnel, ALPNProtocols: ['h2', 'http/1.1'] })
   return connected(socket, 'secureConnect', { options, signal })
 }
 
 /** A connection for HTTP/1.1, with TLS for an `https` origin. */
-export function connectHttp1(options: HttpClientOptions, signal: AbortSignal | undefined): Promise<Socket> {
+export async function connectHttp1(
+  options: HttpClientOptions,
+  signal: AbortSignal | undefined,
+): Promise<Socket> {
   const origin = new URL(options.origin)
+  const tunnel = await connectTunnel(options, signal)
   if (origin.protocol === 'http:') {
-    return connected(connectPlain(endpointOf(origin)), 'connect', { options, signal })
+    return tunnel.socket ?? connected(connectPlain(endpointOf(origin)), 'connect', { options, signal })
   }
-  const socket = connect({ ...tlsOptions(options), ...endpointOf(origin), ALPNProtocols: ['http/1.1'] })
-  return connected(socket, 'secureConnect', { options, signal })
+  const secure = { ...tlsOptions(options), ...endpointOf(origin), ...tunnel }
+  return connected(connect({ ...secure, ALPNProtocols: ['http/1.1'] }), 'secureConnect', { options, signal })
 }
+
+/** A connection to the origin through the proxy, if there is one. */
+async function connectTunnel(
+  options: HttpClientOptions,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly socket?: Socket }> {
+  if (options.proxy === undefined) return {}
+  const proxy = new URL(options.proxy)
+  const endpoint = endpointOf(proxy)
+  const socket =
+    proxy.protocol === 'https:'
+      ? await connected(connect({ ...endpoint, ...serverNameOf(endpoint.host) }), 'secureConnect', {
+          options,
+          signal,
+        })
+      : await connected(connectPlain(endpoint), 'connect', { options, signal })
+  const limitMs = options.connectTimeoutMs ?? connectTimeoutMs
+  const timer = setTimeout(() => socket.destroy(new Error(`proxy timed out after ${limitMs} ms`)), limitMs)
+  const abort = (): void => void socket.destroy()
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    await requestTunnel(socket, proxy, endpointOf(new URL(options.origin)))
+    signal?.throwIfAborted()
+    return { socket }
+  } catch (error) {
+    socket.destroy()
+    throw signal?.aborted ? signal.reason : unreachable(options.origin, error as Error)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+const usualPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
 export function endpointOf({ hostname, port, protocol }: URL): {
   readonly host: string
   readonly port: number
 } {
-  const usual = protocol === 'http:' ? 80 : 443
+  const usual = usualPorts[protocol] ?? 1080
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? usual : Number(port) }
 }
 

@@ -1,5 +1,9 @@
+/** Request paths of collections, objects and subresources. */
 import { assert } from '#/base/assert.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
+
+/** The part of a resource that its paths contain. */
+export type PathResource = Pick<Resource, 'group' | 'version' | 'plural' | 'scope'>
 
 /** A collection, an object or a subresource of a resource. */
 export interface ResourceTarget {
@@ -15,7 +19,7 @@ export interface ResourceTarget {
  * `/apis/apps/v1/namespaces/default/deployments/web/scale`.
  */
 export function resourcePath(
-  resource: Resource,
+  resource: PathResource,
   { namespace = '', name, subresource }: ResourceTarget,
 ): string {
   assert(name !== '', `${resource.plural}: the name must not be empty`)

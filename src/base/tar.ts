@@ -1,4 +1,4 @@
-/** Writes tar archives for images and layers: whole ones in memory, or the headers of one that is streamed. */
+/** Writes tar archives: whole ones in memory, or the headers of one that is streamed. */
 
 /** An entry of a tar archive. Paths are relative; directories need no trailing slash. */
 export type TarEntry = TarAttributes & ({ readonly type: 'file'; readonly content: Uint8Array } | TarNode)
@@ -12,14 +12,13 @@ interface TarAttributes {
   readonly mode?: number
   readonly uid?: number
   readonly gid?: number
+  /** Time of the last modification; 0 if it is absent, so that equal content gives equal bytes. */
+  readonly modifiedMs?: number
 }
 
 type TarNode = { readonly type: 'folder' } | { readonly type: 'link' | 'symlink'; readonly target: string }
 
-/**
- * A tar archive in POSIX ustar format, with pax headers where fields are too small. All times are 0, so equal
- * content gives equal bytes.
- */
+/** A tar archive in POSIX ustar format, with pax headers where fields are too small. */
 export function tar(entries: readonly TarEntry[]): Uint8Array {
   const blocks = entries.flatMap(entry => {
     if (entry.type !== 'file') return [tarHeader(entry)]
@@ -65,31 +64,48 @@ function header(entry: TarMember): Uint8Array {
     mode: entry.mode ?? usual,
     uid: entry.uid ?? 0,
     gid: entry.gid ?? 0,
-    sizeBytes: entry.type === 'file' ? entry.sizeBytes : 0,
+    sizeBytes: sizeOf(entry),
+    modifiedMs: entry.modifiedMs ?? 0,
   })
 }
 
-/** A pax header for names that exceed the ustar fields. */
+function sizeOf(entry: TarMember): number {
+  return entry.type === 'file' ? entry.sizeBytes : 0
+}
+
+/** A pax header for names and numbers that exceed the ustar fields. */
 function extended(entry: TarMember): Uint8Array[] {
-  const records = [...record('path', pathOf(entry)), ...record('linkpath', targetOf(entry))].join('')
+  const records = [
+    ...textRecord('path', pathOf(entry)),
+    ...textRecord('linkpath', targetOf(entry)),
+    ...numberRecord('size', { value: sizeOf(entry), digits: 11 }),
+    ...numberRecord('uid', { value: entry.uid ?? 0, digits: 7 }),
+    ...numberRecord('gid', { value: entry.gid ?? 0, digits: 7 }),
+  ].join('')
   if (records === '') return []
   const content = Buffer.from(records)
-  const path = 'pax-header'
-  return [
-    block({ path, target: '', typeFlag: 'x', mode: 0o644, uid: 0, gid: 0, sizeBytes: content.length }),
-    content,
-    tarPadding(content.length),
-  ]
+  const fields = { path: 'pax-header', target: '', typeFlag: 'x', mode: 0o644, uid: 0, gid: 0, modifiedMs: 0 }
+  return [block({ ...fields, sizeBytes: content.length }), content, tarPadding(content.length)]
+}
+
+function textRecord(key: string, value: string): string[] {
+  return Buffer.byteLength(value) <= nameBytesMax ? [] : [record(key, value)]
+}
+
+function numberRecord(
+  key: string,
+  { value, digits }: { readonly value: number; readonly digits: number },
+): string[] {
+  return value < 8 ** digits ? [] : [record(key, String(value))]
 }
 
 /** The record length includes its own digits. */
-function record(key: string, value: string): string[] {
-  if (Buffer.byteLength(value) <= nameBytesMax) return []
+function record(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`
   const restBytes = Buffer.byteLength(rest)
   let total = restBytes + String(restBytes).length
   if (restBytes + String(total).length !== total) total += 1
-  return [`${total}${rest}`]
+  return `${total}${rest}`
 }
 
 interface HeaderFields {
@@ -100,6 +116,7 @@ interface HeaderFields {
   readonly uid: number
   readonly gid: number
   readonly sizeBytes: number
+  readonly modifiedMs: number
 }
 
 function block(fields: HeaderFields): Uint8Array {
@@ -109,7 +126,7 @@ function block(fields: HeaderFields): Uint8Array {
   bytes.write(octal(fields.uid, 7), 108)
   bytes.write(octal(fields.gid, 7), 116)
   bytes.write(octal(fields.sizeBytes, 11), 124)
-  bytes.write(octal(0, 11), 136)
+  bytes.write(octal(Math.max(0, Math.floor(fields.modifiedMs / 1_000)), 11), 136)
   bytes.write(' '.repeat(8), 148)
   bytes.write(fields.typeFlag, 156)
   bytes.write(fields.target, 157, nameBytesMax)
@@ -119,6 +136,7 @@ function block(fields: HeaderFields): Uint8Array {
   return bytes
 }
 
+/** 0 for a number that only a pax header can hold. */
 function octal(value: number, digits: number): string {
-  return value.toString(8).padStart(digits, '0')
+  return (value < 8 ** digits ? value : 0).toString(8).padStart(digits, '0')
 }

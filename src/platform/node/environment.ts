@@ -1,0 +1,3 @@
+export function environmentVariables(): Readonly<Record<string, string | undefined>> {
+  return process.env
+}
