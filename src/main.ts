@@ -48,6 +48,7 @@ const commands: CommandTable = {
     summary: 'Write kubeconfigs for additional users',
     load: () => import('#/commands/kubeconfig.ts'),
   },
+  'kubectl': { summary: 'Access a cluster as with kubectl', load: () => import('#/commands/kubectl.ts') },
   'kubelet': { summary: 'Run only the kubelet of a node', load: () => import('#/commands/kubelet.ts') },
   'node': {
     summary: 'Add nodes to a cluster on this machine, and remove them',
@@ -80,6 +81,10 @@ const commands: CommandTable = {
   },
   'up': { summary: 'Run a cluster on this machine', load: () => import('#/commands/up.ts') },
   'version': { summary: 'Show the version', load: () => import('#/commands/version.ts') },
+  'why': {
+    summary: 'Explain why an object is not ready or not gone',
+    load: () => import('#/commands/why.ts'),
+  },
 }
 
 // Loading code dominates the startup time. When the folder is not writable, code is compiled on every start.

@@ -17,6 +17,7 @@ rmSync(dist, { recursive: true, force: true })
 const entries = readEntries()
 writeCode([...entries, 'src/main.ts'])
 writeDeclarations(entries)
+writeBundle()
 
 /** The source files of the exports of package.json. */
 function readEntries(): readonly string[] {
@@ -47,6 +48,13 @@ function writeCode(entries: readonly string[]): void {
     waiting.push(...imports.flatMap(({ target }) => target ?? []))
     write(distPath(path), distSpecifiers(path, code))
   }
+}
+
+/** Writes kubectl as one file. */
+function writeBundle(): void {
+  const bundler = join(root, 'tools/bundle-kubectl.ts')
+  const { status, stderr } = spawnSync(process.execPath, [bundler, dist], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`kubectl cannot be bundled:\n${stderr}`)
 }
 
 /** Writes the type declarations of the entry points and of all types they use. */

@@ -29,7 +29,7 @@ export const command: Command = {
     const generator = Object.hasOwn(generators, what) ? generators[what] : undefined
     if (generator === undefined) throw new UsageError('usage: k8ts generate types|crd')
     if (isHelp(parameters[0])) {
-      terminal.write(generator.help)
+      terminal.write(generator.help ?? '')
       return 0
     }
     return generator.run(parameters, terminal)

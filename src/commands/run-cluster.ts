@@ -36,7 +36,7 @@ import type { Linux } from '#/platform/linux.ts'
 import { isHandOver } from '#/platform/hand-over.ts'
 import type { Files } from '#/platform/platform.ts'
 import { file, readFlagFile } from './component-flags.ts'
-import { dataFolder, dataFolderFlag } from './data-folder.ts'
+import { dataFolder, dataFolderFlag, kubectlHint } from './data-folder.ts'
 import { requireNoHost } from './folder-use.ts'
 import { logLevel, verbosityFlag } from './verbosity.ts'
 import manifest from '../../package.json' with { type: 'json' }
@@ -152,7 +152,7 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   }
   const seconds = ((clock.monotonicMs() - startedMs) / 1_000).toFixed(2)
   const { kubeconfig, url: server } = cluster
-  print(`ready in ${seconds} s${options.isFolderShared ? '' : `: export KUBECONFIG=${kubeconfig}`}`)
+  print(`ready in ${seconds} s${options.isFolderShared ? '' : kubectlHint(kubeconfig)}`)
   if (output === 'json') terminal.write(`${JSON.stringify({ kubeconfig, server })}\n`)
   const { isFolderShared = false } = options
   const owned = isFolderShared ? undefined : await ownFolder(platform, folder)

@@ -10,7 +10,7 @@ import type { Command } from '#/command-line/command.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { listSnapshots, type Snapshot } from '#/store/snapshot.ts'
 import { connectCluster } from './cluster-connection.ts'
-import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
+import { adminKubeconfig, dataFolder, dataFolderFlag, kubectlSetup } from './data-folder.ts'
 
 const help = `Usage: k8ts status [--data-dir DIR]
 
@@ -59,7 +59,7 @@ export const command: Command = {
     terminal.write(describePods(objects.pods))
     const snapshots = await listSnapshots(platform, snapshotsFolder(folder))
     terminal.write(describeSnapshots(snapshots, platform.clock.now()))
-    terminal.write(`export KUBECONFIG=${adminKubeconfig(folder)}\n`)
+    terminal.write(`${kubectlSetup(adminKubeconfig(folder))}\n`)
     const isSound = alarms.length === 0 && owner.serviceProxy?.failure === undefined
     return objects.nodes.every(isReady) && isSound ? 0 : 1
   },

@@ -1,31 +1,44 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { clusterForFile } from './cluster.ts'
-import { performTranscript, stepsOf } from './kubectl/perform-transcript.ts'
-import { kubectlVersion, Session } from './kubectl/session.ts'
+import { clusterForFile, type ChildCluster } from './cluster.ts'
+import { performTranscript, readTranscript } from './kubectl/perform-transcript.ts'
+import { Session, testedKubectls, type TestedKubectl } from './kubectl/session.ts'
 
 const transcripts = new URL('kubectl/testdata/', import.meta.url)
-const version = await kubectlVersion()
-const skip = version === undefined && 'kubectl is not installed (Debian package kubernetes-client)'
+const files = await readdir(transcripts)
 
-describe('kubectl', { skip, concurrency: 3 }, async () => {
-  const cluster = await clusterForFile()
-  for (const file of await readdir(transcripts)) {
-    const transcript = new URL(file, transcripts)
-    const steps = await stepsOf(transcript, version!)
-    test(
-      `the output of kubectl is as in ${file}`,
-      { skip: steps.length === 0 && 'kubectl is too old' },
-      async () => {
-        await using session = await Session.start(cluster, file.replace(/\.txt$/, ''))
-        await performTranscript(session, transcript, steps)
-      },
-    )
-  }
+for (const kubectl of await testedKubectls()) {
+  describe(kubectl.name, { concurrency: 3 }, async () => {
+    const alone = await clusterForFile()
+    const simulated = await clusterForFile({ simulatedNodes: 3 })
+    for (const file of files) {
+      const { steps, settings } = await readTranscript(new URL(file, transcripts), kubectl.version)
+      test(
+        `${kubectl.name} prints the output in ${file}`,
+        { skip: steps.length === 0 && 'kubectl is too old' },
+        async () => {
+          const cluster = settings.hasSimulatedNodes ? simulated : alone
+          await using session = await Session.start({
+            cluster,
+            namespace: file.replace(/\.txt$/, ''),
+            kubectl: kubectl.path,
+          })
+          await performTranscript(session, file, steps)
+        },
+      )
+    }
 
-  test('kubectl get --watch shows changes as they happen', async () => {
-    await using session = await Session.start(cluster, 'watch')
+    watchTests(alone, kubectl)
+  })
+}
+
+function watchTests(cluster: ChildCluster, kubectl: TestedKubectl): void {
+  const startSession = (namespace: string): Promise<Session> =>
+    Session.start({ cluster, namespace, kubectl: kubectl.path })
+
+  test(`${kubectl.name} get --watch shows changes as they happen`, async () => {
+    await using session = await startSession('watch')
     await session.run('kubectl create configmap first && kubectl label configmap first shown=yes')
     await using watch = session.follow('kubectl get configmaps --watch --output-watch-events -l shown=yes')
     const next = async (): Promise<string> =>
@@ -43,8 +56,8 @@ describe('kubectl', { skip, concurrency: 3 }, async () => {
     assert.deepEqual([await next(), await next()], ['ADDED seen 1 ...', 'DELETED seen 1 ...'])
   })
 
-  test('kubectl wait ends when its condition is met', async () => {
-    await using session = await Session.start(cluster, 'wait')
+  test(`${kubectl.name} wait ends when its condition is met`, async () => {
+    await using session = await startSession('wait')
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'waited-for' } }
     await session.run(`echo '${JSON.stringify(node)}' | kubectl create -f -`)
     await using condition = session.follow('kubectl wait node waited-for --for=condition=Ready --timeout=30s')
@@ -58,4 +71,4 @@ describe('kubectl', { skip, concurrency: 3 }, async () => {
     // No output when the node was already deleted.
     assert.match((await deletion.next()) ?? '', /^(?:node\/waited-for condition met)?$/)
   })
-})
+}

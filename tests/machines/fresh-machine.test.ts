@@ -75,11 +75,11 @@ async function isReady(program: ChildProcess): Promise<void> {
   await ready.promise
 }
 
-/** Uses this machine's kubectl. */
+/** Uses the kubectl of the checkout. */
 function kubectl(machine: Machine, ...words: readonly string[]): Promise<string> {
-  return machine.runInNetwork(['kubectl', ...words], {
-    KUBECONFIG: join(machine.root, home, '.k8ts/admin.conf'),
-  })
+  const quoted = words.map(word => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ')
+  const command = `KUBECONFIG=${home}/.k8ts/admin.conf ./kubectl ${quoted}`
+  return machine.run(command, { workingFolder: checkoutFolder })
 }
 
 async function serveDeployment(machine: Machine): Promise<void> {

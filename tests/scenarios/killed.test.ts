@@ -2,27 +2,28 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ChildCluster } from '../clients/cluster.ts'
-import { performTranscript, stepsOf } from '../clients/kubectl/perform-transcript.ts'
+import { performTranscript, readTranscript } from '../clients/kubectl/perform-transcript.ts'
 import { Session } from '../clients/kubectl/session.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
-import { kubectlMinor, whyNoKubectl } from './perform-scenarios.ts'
+import { scenarioKubectls } from './perform-scenarios.ts'
 
 const transcripts = new URL('testdata/killed/', import.meta.url)
 
-async function perform(session: Session, file: string): Promise<void> {
-  const transcript = new URL(file, transcripts)
-  await performTranscript(session, transcript, await stepsOf(transcript, kubectlMinor!))
-}
-
-test(
-  'a cluster killed in the middle of work continues after its restart',
-  { skip: whyNoKubectl },
-  async t => {
+for (const kubectl of scenarioKubectls) {
+  test(`a cluster killed in the middle of work continues after its restart, as ${kubectl.name} shows`, async t => {
+    const perform = async (session: Session, file: string): Promise<void> => {
+      const { steps } = await readTranscript(new URL(file, transcripts), kubectl.version)
+      await performTranscript(session, file, steps)
+    }
     const folder = join(await temporaryFolder(t), 'data')
     const first = await ChildCluster.start({ folder, simulatedNodes: 3 })
     t.after(() => first.kill())
     const { port } = first
-    await using session = await Session.start(first, 'killed')
+    await using session = await Session.start({
+      cluster: first,
+      namespace: 'killed',
+      kubectl: kubectl.path,
+    })
     await perform(session, 'before.txt')
     await using rollout = session.follow('kubectl rollout status deployment web')
     assert.match((await rollout.next()) ?? '', /^Waiting for deployment "web" rollout to finish/)
@@ -37,5 +38,5 @@ test(
     await using third = await ChildCluster.start({ folder, port, simulatedNodes: 3 })
     await perform(session, 'after-again.txt')
     assert.equal(third.port, port)
-  },
-)
+  })
+}

@@ -2,20 +2,16 @@ import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { describe, test } from 'node:test'
 import { clusterForFile, type ChildCluster, type ChildClusterOptions } from '../clients/cluster.ts'
-import { performTranscript, stepsOf } from '../clients/kubectl/perform-transcript.ts'
-import { kubectlVersion, Session } from '../clients/kubectl/session.ts'
-
-/** The minor version of kubectl 1.x; undefined when it is not installed. */
-export const kubectlMinor: number | undefined = await kubectlVersion()
+import { performTranscript, readTranscript } from '../clients/kubectl/perform-transcript.ts'
+import { Session, testedKubectls, type TestedKubectl } from '../clients/kubectl/session.ts'
 
 /** The first version with `kubectl wait --for=create`. */
 const minorMin = 31
 
-/** False when a suitable kubectl is installed. */
-export const whyNoKubectl: string | false =
-  kubectlMinor === undefined
-    ? 'kubectl is not installed (Debian package kubernetes-client)'
-    : kubectlMinor < minorMin && `kubectl is older than 1.${minorMin}`
+/** That of this tree, and upstream's if it is new enough. */
+export const scenarioKubectls: readonly TestedKubectl[] = (await testedKubectls()).filter(
+  ({ version }) => version >= minorMin,
+)
 
 interface ScenarioOptions extends Pick<ChildClusterOptions, 'simulatedNodes' | 'flags'> {
   readonly concurrency?: number
@@ -48,17 +44,19 @@ export function performScenarios(
 
 /** Runs every transcript of a folder in its own namespace, all on one cluster. */
 export function performTranscripts(folder: URL, { concurrency, start }: TranscriptsOptions): void {
-  describe(basename(folder.pathname), { skip: whyNoKubectl, concurrency }, async () => {
-    const cluster = await start()
-    for (const file of await readdir(folder)) {
-      const transcript = new URL(file, folder)
-      const steps = await stepsOf(transcript, kubectlMinor!)
-      test(`the output of kubectl is as in ${file}`, async () => {
-        await using session = await Session.start(cluster, file.replace(/\.txt$/, ''))
-        // Pods are rejected until the default service account of the namespace exists.
-        await session.run('kubectl wait --for=create serviceaccount/default --timeout=10s')
-        await performTranscript(session, transcript, steps)
-      })
-    }
-  })
+  for (const kubectl of scenarioKubectls) {
+    describe(`${basename(folder.pathname)} with ${kubectl.name}`, { concurrency }, async () => {
+      const cluster = await start()
+      for (const file of await readdir(folder)) {
+        const { steps } = await readTranscript(new URL(file, folder), kubectl.version)
+        test(`${kubectl.name} prints the output in ${file}`, async () => {
+          const namespace = file.replace(/\.txt$/, '')
+          await using session = await Session.start({ cluster, namespace, kubectl: kubectl.path })
+          // Pods are rejected until the default service account of the namespace exists.
+          await session.run('kubectl wait --for=create serviceaccount/default --timeout=10s')
+          await performTranscript(session, file, steps)
+        })
+      }
+    })
+  }
 }

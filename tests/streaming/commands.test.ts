@@ -5,19 +5,11 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, describe, test } from 'node:test'
 import type { SimulatedRuntime } from '#/cri/simulated.ts'
-import { kubectl, kubectlBytes, startKubectl } from './kubectl.ts'
+import { kubectl, kubectlBytes, startKubectl, streamClients } from './kubectl.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
-import { kubectlVersion } from '../clients/kubectl/session.ts'
 import { waitUntil } from '../wait-until.ts'
 
-const skip = (await kubectlVersion()) === undefined && 'kubectl is not installed'
-
-const protocols = {
-  WebSocket: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'true', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'true' },
-  SPDY: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' },
-}
-
-describe('commands', { skip }, async () => {
+describe('commands', async () => {
   const cluster = await StreamingCluster.start({ after })
   const { node } = cluster
   const runtime = cluster.runtime as SimulatedRuntime
@@ -29,9 +21,10 @@ describe('commands', { skip }, async () => {
   await node.run('web', [{ name: 'main', command: ['sleep', 'infinity'] }])
   await node.run('server', [{ name: 'server', command: ['sleep', 'infinity'] }], [8080])
 
-  for (const [name, environment] of Object.entries(protocols)) {
+  for (const client of streamClients) {
+    const { name } = client
     const run = (words: readonly string[], input: Uint8Array | string = '') =>
-      kubectl(cluster, words, { input, environment })
+      kubectl(cluster, words, { input, client })
 
     test(`kubectl exec over ${name} returns stdout, stderr and the exit code`, async () => {
       const script = 'echo out; echo err >&2; exit 3'
@@ -56,7 +49,7 @@ describe('commands', { skip }, async () => {
       const bytes = randomBytes(12_000_000)
       const { code, stdout, stderr } = await kubectlBytes(cluster, ['exec', '-i', 'web', '--', 'cat'], {
         input: bytes,
-        environment,
+        client,
       })
       assert.equal(code, 0, stderr.toString())
       assert.equal(sum(stdout), sum(bytes))
@@ -75,9 +68,9 @@ describe('commands', { skip }, async () => {
     })
 
     test(`kubectl attach over ${name} exchanges data with the main process`, async () => {
-      const main = `copier-${name.toLowerCase()}`
+      const main = `copier-${streamClients.indexOf(client)}`
       await node.run(main, [{ name: 'main', command: ['cat'], stdin: true }])
-      const child = startKubectl(cluster, ['attach', '-i', main], environment)
+      const child = startKubectl(cluster, ['attach', '-i', main], client)
       child.stdin.write('hello\n')
       const [text] = (await once(child.stdout, 'data')) as [Buffer]
       assert.equal(text.toString(), 'hello\n')
@@ -87,7 +80,7 @@ describe('commands', { skip }, async () => {
     })
 
     test(`kubectl port-forward over ${name} serves several connections concurrently`, async () => {
-      const child = startKubectl(cluster, ['port-forward', 'pod/server', ':8080', ':9090'], environment)
+      const child = startKubectl(cluster, ['port-forward', 'pod/server', ':8080', ':9090'], client)
       const ports = await portsOf(child.stdout, 2)
       const payload = randomBytes(3_000_000)
       const echoed = await Promise.all([1, 2, 3].map(() => exchange(ports.get(8080)!, payload)))
@@ -98,7 +91,7 @@ describe('commands', { skip }, async () => {
     })
 
     test(`kubectl port-forward over ${name} reports a closed port`, async () => {
-      const child = startKubectl(cluster, ['port-forward', 'pod/server', ':7'], environment)
+      const child = startKubectl(cluster, ['port-forward', 'pod/server', ':7'], client)
       const ports = await portsOf(child.stdout, 1)
       let said = ''
       child.stderr.on('data', (text: Buffer) => {
@@ -115,8 +108,8 @@ describe('commands', { skip }, async () => {
 
   test('exec sessions of killed clients end and leave no connection', async () => {
     const before = { api: cluster.server.connectionCount, kubelet: cluster.kubelet.connectionCount }
-    const children = Object.values(protocols).flatMap(environment =>
-      Array.from({ length: 4 }, () => startKubectl(cluster, ['exec', '-i', 'web', '--', 'cat'], environment)),
+    const children = streamClients.flatMap(client =>
+      Array.from({ length: 4 }, () => startKubectl(cluster, ['exec', '-i', 'web', '--', 'cat'], client)),
     )
     for (const child of children) child.stdin.write('hello\n')
     await Promise.all(children.map(child => once(child.stdout, 'data')))

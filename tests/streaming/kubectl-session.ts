@@ -6,33 +6,8 @@ import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
-import { kubectlVersion } from '../clients/kubectl/session.ts'
+import type { StreamClient } from './kubectl.ts'
 import type { PodServer } from './pod-server.ts'
-
-const program = process.env.KUBECTL ?? 'kubectl'
-const version = await kubectlVersion()
-
-export const kubectlMissing: string | false =
-  version === undefined && 'kubectl is not installed (Debian package kubernetes-client)'
-
-export interface KubectlTransport {
-  readonly name: string
-  readonly environment: Readonly<Record<string, string>>
-}
-
-/** Selects kubectl's protocol; older versions support only the second. */
-export const transports: readonly KubectlTransport[] = [
-  {
-    name: 'websocket',
-    since: 31,
-    environment: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'true', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'true' },
-  },
-  {
-    name: 'SPDY/3.1',
-    since: 0,
-    environment: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' },
-  },
-].filter(({ since }) => (version ?? 0) >= since)
 
 export interface Outcome {
   readonly stdout: Buffer
@@ -42,18 +17,18 @@ export interface Outcome {
 
 export class Kubectl {
   readonly #server: Pick<PodServer, 'kubeconfig'>
-  readonly #transport: KubectlTransport
+  readonly #client: StreamClient
 
-  constructor(server: Pick<PodServer, 'kubeconfig'>, transport: KubectlTransport) {
+  constructor(server: Pick<PodServer, 'kubeconfig'>, client: StreamClient) {
     this.#server = server
-    this.#transport = transport
+    this.#client = client
   }
 
   start(...words: readonly string[]): ChildProcessWithoutNullStreams {
     const { kubeconfig } = this.#server
-    const { environment } = this.#transport
+    const { environment, kubectl } = this.#client
     const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: dirname(kubeconfig), ...environment }
-    const child = spawn(program, words, { stdio: 'pipe', env })
+    const child = spawn(kubectl, words, { stdio: 'pipe', env })
     child.stdin.on('error', () => undefined)
     return child
   }

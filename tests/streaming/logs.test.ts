@@ -7,12 +7,9 @@ import { after, describe, test } from 'node:test'
 import type { SimulatedRuntime } from '#/cri/simulated.ts'
 import { kubectl, startKubectl } from './kubectl.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
-import { kubectlVersion } from '../clients/kubectl/session.ts'
 import { waitUntil } from '../wait-until.ts'
 
-const skip = (await kubectlVersion()) === undefined && 'kubectl is not installed'
-
-describe('logs', { skip }, async () => {
+describe('logs', async () => {
   const cluster = await StreamingCluster.start({ after })
   const { node, folder } = cluster
   const runtime = cluster.runtime as SimulatedRuntime

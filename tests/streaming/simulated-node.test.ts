@@ -6,7 +6,8 @@ import { test } from 'node:test'
 import { Attach, CoreV1Api, Exec, KubeConfig, Log, type V1Pod, type V1Status } from '@kubernetes/client-node'
 import { clusterForFile } from '../clients/cluster.ts'
 import { waitUntil } from '../wait-until.ts'
-import { Kubectl, kubectlMissing, transports } from './kubectl-session.ts'
+import { streamClients } from './kubectl.ts'
+import { Kubectl } from './kubectl-session.ts'
 
 const cluster = await clusterForFile({ simulatedNodes: 1, store: 'memory' })
 const config = new KubeConfig()
@@ -66,9 +67,9 @@ test('Exec and Attach of @kubernetes/client-node say that the node is simulated'
   assert.deepEqual(attached, ['node node-1 is simulated: containers have no processes to attach to\n', ''])
 })
 
-for (const transport of transports) {
-  test(`kubectl over ${transport.name} on a simulated node`, { skip: kubectlMissing }, async t => {
-    const kubectl = new Kubectl({ kubeconfig: cluster.kubeconfig }, transport)
+for (const client of streamClients) {
+  test(`kubectl over ${client.name} on a simulated node`, async t => {
+    const kubectl = new Kubectl({ kubeconfig: cluster.kubeconfig }, client)
     const check = async (line: string, expected: readonly [code: number, stdout: string]): Promise<void> => {
       const { code, stdout, stderr } = await kubectl.run(line.split(' '))
       assert.deepEqual([code, stdout.toString()], expected, `${line}: ${stderr}`)

@@ -5,11 +5,8 @@ import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { SimulatedRuntime } from '#/cri/simulated.ts'
 import { kubectl } from './kubectl.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
-import { kubectlVersion } from '../clients/kubectl/session.ts'
 
-const skip = (await kubectlVersion()) === undefined && 'kubectl is not installed'
-
-describe('top', { skip }, async () => {
+describe('top', async () => {
   const cluster = await StreamingCluster.start({ after })
   const { client, node } = cluster
   const runtime = cluster.runtime as SimulatedRuntime

@@ -66,7 +66,11 @@ function checkPrivacy(path: string, { target }: Import): string | undefined {
 }
 
 /** Entry points of the program. */
-const entryPoints: ReadonlySet<string> = new Set(['src/main.ts'])
+const entryPoints: ReadonlySet<string> = new Set([
+  'src/main.ts',
+  'src/kubectl-bundle.ts',
+  'src/kubectl-start.ts',
+])
 
 export function checkDeadFiles(files: readonly SourceFile[]): Finding[] {
   const imported = new Set(files.flatMap(file => file.imports.map(each => each.target)))

@@ -32,7 +32,10 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'http-proxy': vocabulary,
   'ingress': [...clients, 'http-proxy'],
   'gateway': [...clients, 'custom-resource', 'http-proxy'],
+  'kustomize': vocabulary,
+  'kubectl': [...clients, 'kubeconfig', 'kustomize', 'streams'],
   'kubeadm': [...clients, 'command-line', 'kubeconfig'],
+  'why': clients,
   'operator': [...clients, 'kubeconfig', 'controllers', 'kubeadm'],
 }
 

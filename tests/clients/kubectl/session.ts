@@ -1,5 +1,4 @@
 /** A shell with kubectl and k8ts for one test: with its own namespace, home and folder. */
-import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,16 +6,19 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import * as k8s from '@kubernetes/client-node'
 import { parse, stringify } from 'yaml'
 import type { ChildCluster } from '../cluster.ts'
 
-/** From the search path, or another one: `KUBECTL=/opt/kubectl-1.30 npm test -- tests/clients/kubectl`. */
-const kubectl = process.env.KUBECTL ?? 'kubectl'
+/** Upstream's, from the search path or another one: `KUBECTL=/opt/kubectl-1.30 npm test -- tests/clients/kubectl`. */
+export const upstreamKubectl = process.env.KUBECTL ?? 'kubectl'
 
 const k8ts = fileURLToPath(new URL('../../../k8ts', import.meta.url))
 
+export const ownKubectl = fileURLToPath(new URL('../../../kubectl', import.meta.url))
+
 /** The minor version of kubectl; undefined when it is not installed. */
-export async function kubectlVersion(): Promise<number | undefined> {
+export async function kubectlVersion(kubectl = upstreamKubectl): Promise<number | undefined> {
   try {
     const { stdout } = await promisify(execFile)(kubectl, ['version', '--client', '-o', 'json'])
     const { clientVersion } = JSON.parse(stdout) as { readonly clientVersion: { readonly minor: string } }
@@ -25,6 +27,33 @@ export async function kubectlVersion(): Promise<number | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
+}
+
+/** A kubectl that tests run. */
+export interface TestedKubectl {
+  /** For the names of tests. */
+  readonly name: string
+  /** Path, or a name on the search path. */
+  readonly path: string
+  /** Minor version. */
+  readonly version: number
+}
+
+/** That of this tree, and upstream's where it is installed. */
+export async function testedKubectls(): Promise<readonly TestedKubectl[]> {
+  const version = await kubectlVersion()
+  const own = { name: 'kubectl of k8ts', path: ownKubectl, version: 36 }
+  return version === undefined
+    ? [own]
+    : [own, { name: `kubectl 1.${version}`, path: upstreamKubectl, version }]
+}
+
+export interface SessionOptions {
+  readonly cluster: ChildCluster
+  /** Created for the session. */
+  readonly namespace: string
+  /** Name or path of the program. */
+  readonly kubectl: string
 }
 
 export class Session implements AsyncDisposable {
@@ -44,7 +73,7 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  static async start(cluster: ChildCluster, namespace: string): Promise<Session> {
+  static async start({ cluster, namespace, kubectl }: SessionOptions): Promise<Session> {
     const folder = await mkdtemp(join(tmpdir(), 'kubectl-'))
     const session = new Session(folder)
     const kubeconfig = parse(await readFile(cluster.kubeconfig, 'utf8')) as Kubeconfig
@@ -53,10 +82,9 @@ export class Session implements AsyncDisposable {
     await mkdir(join(folder, 'bin'))
     await symlink(k8ts, join(folder, 'bin/k8ts'))
     if (kubectl.includes('/')) await symlink(kubectl, join(folder, 'bin/kubectl'))
-    assert.equal(
-      await session.run(`kubectl create namespace ${namespace}`),
-      `namespace/${namespace} created\n`,
-    )
+    const config = new k8s.KubeConfig()
+    config.loadFromFile(cluster.kubeconfig)
+    await config.makeApiClient(k8s.CoreV1Api).createNamespace({ body: { metadata: { name: namespace } } })
     return session
   }
 

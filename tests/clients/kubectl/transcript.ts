@@ -1,9 +1,10 @@
 /**
  * Transcripts of shell sessions. A line that begins with `$ ` is a command, `> ` continues it, the lines
  * after it are its expected output, and `[exit N]` is its exit code if not 0. `...` matches any text within a
- * line, and any lines on a line alone; the number of spaces, empty lines and colors are ignored. A line with
- * `# ` is a comment; `# needs 1.24` gives the required version for the next command, `# all need 1.24` for
- * all that follow, and `# eventually` repeats the next command until its output matches.
+ * line, and any lines on a line alone. Empty lines and colors are ignored, and the number of spaces, unless the
+ * transcript has a line `# exact`. Other lines with `# ` are comments and settings: `# needs 1.24` gives the version of
+ * kubectl required for the next command, `# all need 1.24` for all that follow, `# eventually` repeats the next command
+ * until its output matches, and `# cluster simulated` at the beginning asks for a cluster with simulated nodes.
  */
 import { stripVTControlCharacters } from 'node:util'
 
@@ -15,9 +16,24 @@ export interface Step {
   readonly needs: number
   /** True if the command is repeated until its output matches. */
   readonly isEventual: boolean
+  /** True if the number of spaces matters. */
+  readonly isExact: boolean
+}
+
+/** Settings of a whole transcript. */
+export interface TranscriptSettings {
+  /** The number of spaces matters. */
+  readonly isExact: boolean
+  readonly hasSimulatedNodes: boolean
+}
+
+export function transcriptSettings(text: string): TranscriptSettings {
+  const lines = text.split('\n')
+  return { isExact: lines.includes('# exact'), hasSimulatedNodes: lines.includes('# cluster simulated') }
 }
 
 export function parseTranscript(text: string): readonly Step[] {
+  const { isExact } = transcriptSettings(text)
   const steps: (Step & { command: string; expected: string[] })[] = []
   let allNeed = 0
   let needs = 0
@@ -30,7 +46,14 @@ export function parseTranscript(text: string): readonly Step[] {
       isEventual ||= line === '# eventually'
     } else if (line.startsWith('$ ')) {
       const command = line.slice(2)
-      steps.push({ line: index + 1, command, expected: [], needs: Math.max(needs, allNeed), isEventual })
+      steps.push({
+        line: index + 1,
+        command,
+        expected: [],
+        needs: Math.max(needs, allNeed),
+        isEventual,
+        isExact,
+      })
       needs = 0
       isEventual = false
     } else if (line.startsWith('> ') || line === '>') {
@@ -38,17 +61,20 @@ export function parseTranscript(text: string): readonly Step[] {
       last.command += `\n${line.slice(2)}`
     } else if (line.trim() !== '') {
       if (last === undefined) throw new Error(`line ${index + 1} is printed by nothing`)
-      last.expected.push(normalize(line))
+      last.expected.push(normalize(line, isExact))
     }
   }
   return steps
 }
 
 /** The first unexpected line of the output; undefined when it matches. */
-export function firstDifference(expected: readonly string[], printed: string): string | undefined {
+export function firstDifference(
+  { expected, isExact }: Pick<Step, 'expected' | 'isExact'>,
+  printed: string,
+): string | undefined {
   const lines = printed
     .split('\n')
-    .map(normalize)
+    .map(line => normalize(line, isExact))
     .filter(line => line !== '')
   let next = 0
   for (const [index, pattern] of expected.entries()) {
@@ -67,8 +93,9 @@ export function firstDifference(expected: readonly string[], printed: string): s
   return lines[next]
 }
 
-function normalize(line: string): string {
-  return stripVTControlCharacters(line).trim().replaceAll(/\s+/g, ' ')
+function normalize(line: string, isExact: boolean): string {
+  const text = stripVTControlCharacters(line)
+  return isExact ? text.trimEnd() : text.trim().replaceAll(/\s+/g, ' ')
 }
 
 function matches(pattern: string, line: string): boolean {
