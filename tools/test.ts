@@ -16,6 +16,8 @@ const usualTimeouts: Timeouts = { testMs: 2 * minuteMs, fileMs: 3 * minuteMs }
 
 /** By the beginning of the path. */
 const fileTimeouts: Readonly<Record<string, Timeouts>> = {
+  // Has more than a thousand command lines.
+  'tests/clients/kubectl.test': { testMs: 5 * minuteMs, fileMs: 12 * minuteMs },
   // Starts and stops fifty pods several times in one test, which takes minutes on a loaded machine.
   'tests/node/faults': { testMs: 7 * minuteMs, fileMs: 8 * minuteMs },
   // Starts several nodes, and starts them again, which takes minutes on a loaded machine.

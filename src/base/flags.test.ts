@@ -108,3 +108,15 @@ test('positional arguments may be mixed with flags', () => {
   const { words: after, dashIndex } = parseArgumentsAndFlags(['pod', '-f', '--', 'ls', '-l', '--'], flags)
   assert.deepEqual([after, dashIndex], [['pod', 'ls', '-l', '--'], 1])
 })
+
+test('a value that a later one replaces must be valid, too', () => {
+  const flags = { count: integerFlag('N', 'count') }
+  assert.deepEqual(parseFlags(['--count=1', '--count=2'], flags), { count: 2 })
+  assert.throws(() => parseFlags(['--count=x', '--count=2'], flags), { text: 'x' })
+})
+
+test('an underscore in the name of a flag is a dash', () => {
+  const flags = { 'dry-run': boolFlag('dry') }
+  assert.deepEqual(parseFlags(['--dry_run'], flags), { 'dry-run': true })
+  assert.throws(() => parseFlags(['--wet_run'], flags), /unknown flag: --wet_run/)
+})

@@ -87,14 +87,27 @@ export function parseArgumentsAndFlags<F extends Flags>(
 ): ParsedArguments<F> {
   const collected = collect(given, flags)
   const entries = [...collected.texts].map(([name, texts]) => {
-    try {
-      return [name, flags[name]!.read(texts)]
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-      throw new InvalidFlagValue({ name, flag: flags[name]!, text: texts.join(','), reason: error.message })
-    }
+    const flag = flags[name]!
+    // Also a value that a later one replaces must be valid.
+    if (texts.length > 1) for (const text of texts) readValues({ name, flag, texts: [text] })
+    return [name, readValues({ name, flag, texts })]
   })
   return { ...collected, values: Object.fromEntries(entries) as FlagValues<F> }
+}
+
+interface GivenValues {
+  readonly name: string
+  readonly flag: Flag<unknown>
+  readonly texts: readonly string[]
+}
+
+function readValues({ name, flag, texts }: GivenValues): unknown {
+  try {
+    return flag.read(texts)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    throw new InvalidFlagValue({ name, flag, text: texts.join(','), reason: error.message })
+  }
 }
 
 interface Collected {

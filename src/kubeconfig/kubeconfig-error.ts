@@ -13,9 +13,15 @@ export class InvalidKubeconfigError extends Error {
 
 /** The context to use is in none of the files. */
 export class ContextNotFoundError extends InvalidKubeconfigError {
-  constructor(context: string) {
+  readonly context: string
+  /** Names of the contexts that there are. */
+  readonly known: readonly string[]
+
+  constructor(context: string, known: readonly string[]) {
     super([`context was not found for specified context: ${context}`])
     this.name = 'ContextNotFoundError'
+    this.context = context
+    this.known = known
   }
 }
 

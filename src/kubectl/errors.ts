@@ -1,5 +1,4 @@
 /** How kubectl reports errors: texts that scripts match on, and exit codes. */
-import { isIP } from 'node:net'
 import { ApiError } from '#/api/errors.ts'
 import { quote } from '#/api/text/quote.ts'
 import { InvalidFlagValue, UsageError } from '#/base/flags.ts'
@@ -11,6 +10,7 @@ import {
   InvalidKubeconfigError,
   KubeconfigFileError,
 } from '#/kubeconfig/kubeconfig-error.ts'
+import { closestWord } from './closest-word.ts'
 
 /** Ends the command with an exit code of its own; prints the message as it is, and nothing without one. */
 export class ExitError extends Error {
@@ -115,7 +115,10 @@ function describeKubeconfigError(error: InvalidKubeconfigError): string {
   const { problems } = error
   const [problem = '', ...more] = problems
   if (more.length > 0) return `Error in configuration: \n${problems.map(each => `* ${each}`).join('\n')}`
-  return `${error instanceof ContextNotFoundError ? 'Error in configuration' : 'error'}: ${problem}`
+  if (!(error instanceof ContextNotFoundError)) return `error: ${problem}`
+  const closest = closestWord(error.context, error.known)
+  const hint = closest === undefined ? '' : `\nDid you mean ${quote(closest)}?`
+  return `Error in configuration: ${problem}${hint}`
 }
 
 function describeFileError({ given, reason, isMissing }: KubeconfigFileError): string {
@@ -174,9 +177,9 @@ const unknownAuthority = 'certificate signed by unknown authority'
 /** A certificate for other names than the one of the server. */
 function describeOtherName(error: unknown): string {
   const found = causesOf(error).find(cause => typeof cause['host'] === 'string')
-  const host = String(found?.['host'] ?? '').replace(/\.$/, '')
+  const host = typeof found?.['host'] === 'string' ? found['host'].replace(/\.$/, '') : ''
   const { subjectaltname = '' } = (found?.['cert'] ?? {}) as { readonly subjectaltname?: string }
-  const kind = isIP(host) === 0 ? 'DNS' : 'IP Address'
+  const kind = /^[\d.]+$|:/.test(host) ? 'IP Address' : 'DNS'
   const names = subjectaltname.split(', ').filter(name => name.startsWith(`${kind}:`))
   if (names.length > 0) {
     return `certificate is valid for ${names.map(name => name.slice(kind.length + 1)).join(', ')}, not ${host}`

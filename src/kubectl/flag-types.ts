@@ -53,11 +53,16 @@ export function intFlag(help: string, options: Options = {}): KubectlFlag<number
   return { value: 'int', help, shownDefault: '0', ...options, read: texts => readInt(texts.at(-1)!) }
 }
 
+/** Go's strconv.ParseInt with base 0: `10`, `1_000`, `0x1f`, `0b11`, `0o17`, `017`. */
+const integer =
+  /^[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0(?:_?[0-7])*|[1-9](?:_?\d)*)$/
+
 function readInt(text: string): number {
-  if (!/^[+-]?(?:0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|\d+)$/.test(text)) {
+  if (!integer.test(text)) {
     throw new UsageError(`strconv.ParseInt: parsing ${quote(text)}: invalid syntax`)
   }
-  const size = Number(text.replace(/^[+-]/, '').replace(/^0[oO]?(?=[0-7]+$)/, '0o'))
+  const digits = text.replaceAll('_', '').replace(/^[+-]/, '')
+  const size = Number(digits.replace(/^0[oO]?(?=[0-7]+$)/, '0o'))
   const value = text.startsWith('-') ? -size : size
   if (Number.isSafeInteger(value)) return value
   throw new UsageError(`strconv.ParseInt: parsing ${quote(text)}: value out of range`)
@@ -98,18 +103,51 @@ export function stringSliceFlag(help: string, options: Options = {}): KubectlFla
   return { value: 'strings', help, shownDefault: '[]', ...options, read }
 }
 
+/** Go's encoding/csv: a field in quotes may have commas, and `""` is a quote in it. */
 function readCsvLine(text: string): readonly string[] {
   if (text === '') return []
   const fields: string[] = []
-  const field = /(?:"((?:[^"]|"")*)"|([^",\n]*))(,|$)/y
-  while (field.lastIndex < text.length || fields.length === 0) {
-    const match = field.exec(text)
-    if (match === null) throw new UsageError('parse error on line 1, column 1: bare " in non-quoted-field')
-    fields.push(match[1]?.replaceAll('""', '"') ?? match[2]!)
-    if (match[3] === '') return fields
-    if (field.lastIndex === text.length) return [...fields, '']
+  let start = 0
+  while (start <= text.length) {
+    const { value, end } = text[start] === '"' ? readQuoted(text, start) : readBare(text, start)
+    fields.push(value)
+    start = end + 1
   }
   return fields
+}
+
+interface CsvField {
+  readonly value: string
+  /** Of the comma after it. */
+  readonly end: number
+}
+
+function readBare(text: string, start: number): CsvField {
+  const comma = text.indexOf(',', start)
+  const end = comma === -1 ? text.length : comma
+  const value = text.slice(start, end)
+  const bare = value.indexOf('"')
+  if (bare !== -1) throw csvError(start + bare + 1, 'bare " in non-quoted-field')
+  return { value, end }
+}
+
+function readQuoted(text: string, start: number): CsvField {
+  let at = start + 1
+  let value = ''
+  for (;;) {
+    const close = text.indexOf('"', at)
+    if (close === -1) throw csvError(text.length + 1, 'extraneous or missing " in quoted-field')
+    value += text.slice(at, close)
+    const next = text[close + 1]
+    if (next === undefined || next === ',') return { value, end: close + 1 }
+    if (next !== '"') throw csvError(close + 1, 'extraneous or missing " in quoted-field')
+    value += '"'
+    at = close + 2
+  }
+}
+
+function csvError(column: number, reason: string): UsageError {
+  return new UsageError(`parse error on line 1, column ${column}: ${reason}`)
 }
 
 /** May be repeated; each value is `KEY=VALUE`, or several of them separated by commas. */

@@ -102,7 +102,7 @@ export async function listPlugins(
       unreadable.push({ folder, reason: reasonOf(error, folder) })
       return []
     })
-    for (const name of names.toSorted().filter(each => each.startsWith(pluginPrefix))) {
+    for (const name of names.filter(each => each.startsWith(pluginPrefix))) {
       const path = `${folder}/${name}`
       const status = await files.stat(path)
       if (status !== undefined && !status.isFolder) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { clusterForFile, type ChildCluster } from './cluster.ts'
+import { ChildCluster, clusterForFile } from './cluster.ts'
 import { performTranscript, readTranscript } from './kubectl/perform-transcript.ts'
 import { Session, testedKubectls, type TestedKubectl } from './kubectl/session.ts'
 
@@ -18,7 +18,10 @@ for (const kubectl of await testedKubectls()) {
         `${kubectl.name} prints the output in ${file}`,
         { skip: steps.length === 0 && 'kubectl is too old' },
         async () => {
-          const cluster = settings.hasSimulatedNodes ? simulated : alone
+          await using own = settings.hasOwnCluster
+            ? await ChildCluster.start(settings.hasSimulatedNodes ? { simulatedNodes: 3 } : {})
+            : undefined
+          const cluster = own ?? (settings.hasSimulatedNodes ? simulated : alone)
           await using session = await Session.start({
             cluster,
             namespace: file.replace(/\.txt$/, ''),

@@ -65,15 +65,18 @@ export function canonicalEntry(section: Section, value: JsonObject): JsonObject 
 }
 
 function inOrder(value: JsonObject, order: FieldOrder): JsonObject {
-  const known = Object.entries(order).map(([name, absent]) => [name, value[name] ?? absent])
+  const ordered: Record<string, JsonValue> = {}
+  for (const [name, absent] of Object.entries(order)) {
+    const each = value[name] ?? absent
+    if (each !== undefined && (absent !== undefined || !isEmpty(each))) ordered[name] = each
+  }
   const unknown = Object.entries(value).filter(([name]) => !Object.hasOwn(order, name))
-  const present = known.filter(([name, each]) => order[String(name)] !== undefined || !isEmpty(each))
-  return Object.fromEntries([...present, ...unknown]) as JsonObject
+  return { ...ordered, ...Object.fromEntries(unknown) }
 }
 
-function isEmpty(value: unknown): boolean {
+function isEmpty(value: JsonValue): boolean {
   if (Array.isArray(value)) return value.length === 0
-  return value === undefined || value === null || value === '' || value === false
+  return value === null || value === '' || value === false
 }
 
 /** A whole file as kubectl writes it: entries sorted by name, all sections present. */

@@ -74,7 +74,7 @@ export function contextOf(kubeconfig: Kubeconfig, overrides: KubeconfigOverrides
   const name = overrides.context ?? kubeconfig.currentContext
   if (name === '') return {}
   const context = kubeconfig.contexts.get(name)
-  if (!context) throw new ContextNotFoundError(name)
+  if (!context) throw new ContextNotFoundError(name, [...kubeconfig.contexts.keys()])
   return context.value
 }
 

@@ -2,8 +2,8 @@ import type { Command } from '../command.ts'
 
 export const command: Command = {
   usage: 'kuberc',
-  description: `Manages the kuberc file with the preferences of the user: defaults of flags, aliases of commands, and which
-credential plugins may run.`,
+  description: `Manages the kuberc file with the preferences of the user: defaults of flags, aliases of
+commands, and which credential plugins may run.`,
   examples: `  # Show the preferences
   kubectl kuberc view
 

@@ -11,8 +11,8 @@ interface PluginRequest {
 const outputBytesMax = 1_000_000
 
 /**
- * Names of plugins, and the arguments of a plugin, which a program `kubectl_complete-NAME` prints. Undefined if the words
- * name no plugin; for the first word the commands are added by undefined, too, if there is no plugin.
+ * Names of plugins after a name, and the arguments of a plugin, which a program `kubectl_complete-NAME` prints.
+ * Undefined if the words name no plugin.
  */
 export async function completePlugin({
   words,

@@ -10,8 +10,8 @@ import { completeFlagValue } from './complete-flag-value.ts'
 import { directives, type Completion } from './completion.ts'
 
 /**
- * Completes the last of the words, in the protocol of cobra that shell scripts use: `kubectl __complete get po`. Errors,
- * such as an unreachable server, complete to nothing.
+ * Completes the last of the words, in the protocol of cobra that shell scripts use: `kubectl __complete get po`.
+ * Errors, such as an unreachable server, complete to nothing.
  */
 export async function complete(given: readonly string[], machine: Machine): Promise<Completion> {
   const last = given.at(-1) ?? ''
@@ -36,9 +36,11 @@ async function completeCommand(
   await using factory = new Factory(machine, values)
   const request = { path: path.join(' '), args, texts }
   const awaiting = flagAwaitingValue(rest, flags)
-  if (awaiting !== undefined) return completeFlagValue(factory, { ...request, flag: awaiting, prefix: last })
+  if (awaiting !== undefined) {
+    return await completeFlagValue(factory, { ...request, flag: awaiting, prefix: last })
+  }
   const written = flagWithValue(last, flags)
-  if (written !== undefined) return completeFlagValue(factory, { ...request, ...written })
+  if (written !== undefined) return await completeFlagValue(factory, { ...request, ...written })
   if (last.startsWith('-') && !rest.includes('--')) {
     return { candidates: flagNames(flags, texts, last), directive: directives.noFiles }
   }

@@ -71,7 +71,7 @@ async function shownEntry(
   const fields = options.isFlat ? await flattened(entry, file, options.files) : Object.entries(entry)
   return Object.fromEntries(
     fields.map(([name, value]) => [name, options.isRaw ? value : masked(name, value)]),
-  ) as JsonObject
+  )
 }
 
 function masked(name: string, value: JsonValue): JsonValue {

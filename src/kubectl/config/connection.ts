@@ -1,10 +1,13 @@
 import { clientOf, type Client } from '#/client/client.ts'
 import { inClusterConfig, openConnection, type ConnectionSettings } from '#/client/connection.ts'
-import { contextOf, namesIn, settingsOf } from '#/kubeconfig/kubeconfig.ts'
+import { contextOf, namesIn, settingsOf, type KubeconfigOverrides } from '#/kubeconfig/kubeconfig.ts'
 import { tryParseDurationMs } from '#/api/text/duration.ts'
+import { isObject } from '#/api/text/json-object.ts'
+import { parseJson } from '#/api/text/json.ts'
 import type { Transport } from '#/client/transport.ts'
 import type { HttpClient } from '#/platform/http-client.ts'
 import { messageOf } from '#/base/message-of.ts'
+import { readAll } from '#/base/read-all.ts'
 import { CredentialsError } from '#/kubeconfig/credentials.ts'
 import { clientGitVersion } from '../client-version.ts'
 import type { Factory, Machine } from '../factory.ts'
@@ -36,10 +39,7 @@ export async function connectCluster(factory: Factory): Promise<ClusterConnectio
     onWarning: text => factory.warn(text),
     ...(timeoutMs !== undefined && { timeoutMs }),
   })
-  if (factory.globalFlags['match-server-version']) {
-    const { matchServerVersion } = await import('./match-server-version.ts')
-    await matchServerVersion(client)
-  }
+  if (factory.globalFlags['match-server-version']) await matchServerVersion(client)
   return {
     settings,
     client,
@@ -64,6 +64,21 @@ async function withAllowedPlugin(
   } catch (error) {
     throw new CredentialsError(`getting credentials: ${messageOf(error)}`, { cause: error })
   }
+}
+
+const responseBytesMax = 1_000_000
+
+/** Throws Error if the server has another version than this client, apart from the build. */
+async function matchServerVersion(client: Client): Promise<void> {
+  const response = await client.raw({ method: 'GET', path: '/version' })
+  const version = parseJson(await readAll(response.bytes(), responseBytesMax))
+  const server = isObject(version) && typeof version['gitVersion'] === 'string' ? version['gitVersion'] : ''
+  if (withoutBuild(server) === withoutBuild(clientGitVersion)) return
+  throw new Error(`server version (${server}) differs from client version (${clientGitVersion})`)
+}
+
+function withoutBuild(version: string): string {
+  return version.replace(/\+.*$/, '')
 }
 
 function withUserAgent(http: Pick<HttpClient, 'upgrade'>): Pick<HttpClient, 'upgrade'> {
@@ -93,10 +108,34 @@ async function connectionSettings(factory: Factory): Promise<ConnectionSettings>
     }
     return settings
   }
-  const inCluster = await inClusterConfig(platform, environment)
-  if (inCluster !== undefined)
-    return { ...inCluster, ...(overrides.namespace && { namespace: overrides.namespace }) }
-  return settingsOf(kubeconfig, { ...overrides, cluster: { server: defaultServer, ...overrides.cluster } })!
+  // The token of the pod is not sent to another server.
+  const isOtherServer = Boolean(overrides.cluster?.server)
+  const inCluster = isOtherServer ? undefined : await inClusterConfig(platform, environment)
+  if (inCluster !== undefined) {
+    const given = settingsOf(kubeconfig, withServer(inCluster.server, overrides))!
+    return overridden(inCluster, given, overrides.namespace)
+  }
+  return settingsOf(kubeconfig, withServer(defaultServer, overrides))!
+}
+
+function withServer(server: string, overrides: KubeconfigOverrides): KubeconfigOverrides {
+  return { ...overrides, cluster: { server, ...overrides.cluster } }
+}
+
+/** The settings of the pod, unless flags give others. */
+function overridden(
+  inCluster: ConnectionSettings,
+  given: ConnectionSettings,
+  namespace = '',
+): ConnectionSettings {
+  const { token, basic, certificate, ...user } = given.user
+  const hasCredentials = token !== undefined || basic !== undefined || certificate !== undefined
+  return {
+    ...inCluster,
+    ...given,
+    namespace: namespace || inCluster.namespace,
+    user: hasCredentials ? given.user : { ...inCluster.user, ...user },
+  }
 }
 
 function hasFiles({ ca, user }: ConnectionSettings): boolean {

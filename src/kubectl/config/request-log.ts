@@ -20,6 +20,33 @@ const bodyCharactersMax = 1024
 /** Values of these headers are credentials. */
 const masked: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'set-cookie'])
 
+const statusTexts: Readonly<Record<number, string>> = {
+  101: 'Switching Protocols',
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  304: 'Not Modified',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'Request Entity Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Entity',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+}
+
+/** Bodies of requests for secrets and tokens are credentials. */
+const secretPath = /\/(?:secrets|token|tokenreviews)(?:\/|$)/
+const omitted = '<masked>'
+
 /** A transport that logs its requests to stderr: `kubectl -v=8`. */
 export function loggingTransport(options: RequestLogOptions): Transport {
   const { transport, clock, level } = options
@@ -27,7 +54,11 @@ export function loggingTransport(options: RequestLogOptions): Transport {
   return {
     async request(request) {
       const url = log.urlOf(request)
-      if (level >= 8) log.body('Request Body', request.body === undefined ? '' : textOf(request.body))
+      const isSecret = secretPath.test(request.path)
+      if (level >= 8) {
+        const text = request.body === undefined ? '' : textOf(request.body)
+        log.body('Request Body', isSecret && text !== '' ? omitted : text)
+      }
       if (level >= 7)
         log.line(
           `"Request" verb=${quoted(request.method)} url=${quoted(url)} ${headerText(headersOf(request))}`,
@@ -37,8 +68,9 @@ export function loggingTransport(options: RequestLogOptions): Transport {
       const tookMs = Math.round(clock.monotonicMs() - startMs)
       const head = level >= 7 ? '' : `verb=${quoted(request.method)} url=${quoted(url)} `
       const headers = level >= 8 ? ` ${headerText(response.headers)}` : ''
-      log.line(`"Response" ${head}status=${quoted(String(response.status))}${headers} milliseconds=${tookMs}`)
-      return level >= 8 ? log.withBody(response) : response
+      const status = `${response.status} ${statusTexts[response.status] ?? ''}`.trimEnd()
+      log.line(`"Response" ${head}status=${quoted(status)}${headers} milliseconds=${tookMs}`)
+      return level >= 8 ? log.withBody(response, { isSecret }) : response
     },
   }
 }
@@ -67,12 +99,13 @@ class RequestLog {
     const shown = isCut
       ? `${text.slice(0, bodyCharactersMax)} [truncated ${text.length - bodyCharactersMax} chars]`
       : text
-    this.line(shown === '' ? `"${name}" body=""` : `"${name}" body=<\n${shown.replaceAll(/^/gm, '\t')}\n >`)
+    const value = shown.includes('\n') ? `<\n${shown.replaceAll(/^/gm, '\t')}\n >` : quoted(shown)
+    this.line(`"${name}" body=${value}`)
   }
 
   /** Streams, such as watches and logs, are not shown. */
-  withBody(response: TransportResponse): TransportResponse {
-    const show = (text: string): void => this.body('Response Body', text)
+  withBody(response: TransportResponse, { isSecret }: { readonly isSecret: boolean }): TransportResponse {
+    const show = (text: string): void => this.body('Response Body', isSecret ? omitted : text)
     return {
       status: response.status,
       headers: response.headers,

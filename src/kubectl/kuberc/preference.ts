@@ -79,7 +79,7 @@ function readDocument(text: string): ReadPreference | undefined {
       ({ key, line }) => `  line ${line}: key ${quote(key)} already set in map`,
     )
     return {
-      preference: schema === v1alpha1 ? fromAlpha(decoded as AlphaPreference) : withLists(decoded),
+      preference: schema === v1alpha1 ? fromAlpha(decoded) : withLists(decoded),
       strictErrors: [
         ...(duplicates.length > 0 ? [['yaml: unmarshal errors:', ...duplicates].join('\n')] : []),
         ...unknownFields.map(field => `unknown field ${quote(field)}`),
@@ -114,19 +114,26 @@ function fromAlpha({ overrides = [], aliases = [] }: AlphaPreference): Preferenc
   })
 }
 
-function withLists(decoded: object): Preference {
-  const { defaults, aliases, ...policy } = decoded as Partial<Preference>
+/** Absent fields are empty. */
+function withLists(decoded: DecodedPreference): Preference {
+  const { defaults = [], aliases = [], credentialPluginPolicy, credentialPluginAllowlist } = decoded
   return {
-    defaults: (defaults ?? []).map(({ command = '', options }) => ({ command, options: withTexts(options) })),
-    aliases: (aliases ?? []).map(({ name = '', command = '', prependArgs, appendArgs, options }) => ({
+    defaults: defaults.map(({ command = '', options }) => ({ command, options: withTexts(options) })),
+    aliases: aliases.map(({ name = '', command = '', prependArgs, appendArgs, options }) => ({
       name,
       command,
       ...(prependArgs && { prependArgs }),
       ...(appendArgs && { appendArgs }),
       ...(options && { options: withTexts(options) }),
     })),
-    ...policy,
+    ...(credentialPluginPolicy !== undefined && { credentialPluginPolicy }),
+    ...(credentialPluginAllowlist !== undefined && { credentialPluginAllowlist }),
   }
+}
+
+interface DecodedPreference extends Partial<Omit<Preference, 'defaults' | 'aliases'>> {
+  readonly defaults?: readonly Partial<CommandDefaults>[]
+  readonly aliases?: readonly Partial<AliasOverride>[]
 }
 
 function withTexts(options: readonly Partial<CommandOptionDefault>[] = []): readonly CommandOptionDefault[] {

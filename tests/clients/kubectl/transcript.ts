@@ -1,10 +1,12 @@
 /**
- * Transcripts of shell sessions. A line that begins with `$ ` is a command, `> ` continues it, the lines
- * after it are its expected output, and `[exit N]` is its exit code if not 0. `...` matches any text within a
- * line, and any lines on a line alone. Empty lines and colors are ignored, and the number of spaces, unless the
- * transcript has a line `# exact`. Other lines with `# ` are comments and settings: `# needs 1.24` gives the version of
- * kubectl required for the next command, `# all need 1.24` for all that follow, `# eventually` repeats the next command
- * until its output matches, and `# cluster simulated` at the beginning asks for a cluster with simulated nodes.
+ * Transcripts of shell sessions. A line that begins with `$ ` is a command, `> ` continues it, the lines after it
+ * are its expected output, and `[exit N]` is its exit code if not 0. `...` matches any text within a line, and any
+ * lines on a line alone. Empty lines and colors are ignored, and the number of spaces, unless the transcript has a
+ * line `# exact`, and in lines with `...`, since the columns after an age depend on its length. Other lines with `#
+ * ` are comments and settings: `# needs 1.24` gives the version of kubectl required for the next command, `# all
+ * need 1.24` for all that follow, `# eventually` repeats the next command until its output matches, `# cluster
+ * simulated` at the beginning asks for a cluster with simulated nodes, and `# cluster own` for one that no other
+ * transcript changes.
  */
 import { stripVTControlCharacters } from 'node:util'
 
@@ -25,11 +27,17 @@ export interface TranscriptSettings {
   /** The number of spaces matters. */
   readonly isExact: boolean
   readonly hasSimulatedNodes: boolean
+  /** No other transcript runs on its cluster. */
+  readonly hasOwnCluster: boolean
 }
 
 export function transcriptSettings(text: string): TranscriptSettings {
   const lines = text.split('\n')
-  return { isExact: lines.includes('# exact'), hasSimulatedNodes: lines.includes('# cluster simulated') }
+  return {
+    isExact: lines.includes('# exact'),
+    hasSimulatedNodes: lines.includes('# cluster simulated'),
+    hasOwnCluster: lines.includes('# cluster own'),
+  }
 }
 
 export function parseTranscript(text: string): readonly Step[] {
@@ -98,9 +106,10 @@ function normalize(line: string, isExact: boolean): string {
   return isExact ? text.trimEnd() : text.trim().replaceAll(/\s+/g, ' ')
 }
 
-function matches(pattern: string, line: string): boolean {
-  const [start = '', ...parts] = pattern.split('...')
-  if (parts.length === 0) return line === pattern
+function matches(pattern: string, exactLine: string): boolean {
+  if (!pattern.includes('...')) return exactLine === pattern
+  const [start = '', ...parts] = normalize(pattern, false).split('...')
+  const line = normalize(exactLine, false)
   const end = parts.pop() ?? ''
   if (!line.startsWith(start) || !line.endsWith(end) || line.length < start.length + end.length) return false
   let at = start.length

@@ -7,7 +7,8 @@ export const command: Command = defineCommand({
   usage: 'set PROPERTY_NAME PROPERTY_VALUE',
   description: `Sets a single value in the kubeconfig.
 
-The property is a path of field names and names of entries, separated by dots. Binary values are in base64, unless --set-raw-bytes is set.`,
+The property is a path of field names and names of entries, separated by dots. Binary values are in base64,
+unless --set-raw-bytes is set.`,
   examples: `  # Set the server of a cluster
   kubectl config set clusters.staging.server https://1.2.3.4
 

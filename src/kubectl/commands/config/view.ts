@@ -7,7 +7,8 @@ import { objectPrinterOf, printFlags } from '../../printers/object-printer.ts'
 
 export const command = defineCommand({
   usage: 'view',
-  description: `Shows the merged kubeconfig. Certificates, keys, tokens and passwords are not shown, unless --raw is set.`,
+  description: `Shows the merged kubeconfig. Certificates, keys, tokens and passwords are not shown, unless
+--raw is set.`,
   examples: `  # The merged kubeconfig
   kubectl config view
 

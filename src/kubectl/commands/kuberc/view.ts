@@ -7,7 +7,8 @@ import { objectPrinterOf, printFlags } from '../../printers/object-printer.ts'
 
 export const command = defineCommand({
   usage: 'view',
-  description: `Shows the kuberc file. Without one, and at a terminal, it offers to write a file with recommended preferences.`,
+  description: `Shows the kuberc file. Without one, and at a terminal, it offers to write a file with
+recommended preferences.`,
   examples: `  # In YAML
   kubectl kuberc view
 
