@@ -1,4 +1,5 @@
 import type { JsonObject } from '#/api/text/json-object.ts'
+import { ExitError } from '../errors.ts'
 import {
   objectPrinterOf,
   splitOutput,
@@ -88,6 +89,6 @@ async function watchObjects(invocation: GetInvocation, printer: ObjectPrinter): 
       if (type !== 'BOOKMARK') print(object, type)
     }
   } catch (error) {
-    if (!signal.aborted) throw error
+    throw signal.aborted ? new ExitError(1, '', { cause: error }) : error
   }
 }

@@ -1,5 +1,6 @@
 import { isApiError } from '#/api/errors.ts'
 import { isObject, type JsonObject } from '#/api/text/json-object.ts'
+import { ExitError } from '../errors.ts'
 import { splitOutput } from '../printers/object-printer.ts'
 import { isTable, tableOf, TablePrinter, type Table } from '../printers/table-printer.ts'
 import { locationOf, metadataText, type Info } from '../resource/info.ts'
@@ -46,8 +47,8 @@ export async function watchTables(invocation: GetInvocation, infos: readonly Inf
       if (type !== 'BOOKMARK') print(object, type)
     }
   } catch (error) {
-    if (!signal.aborted)
-      throw isApiError(error, 'Expired') ? new Error('an error on the server: the watch has expired') : error
+    if (signal.aborted) throw new ExitError(1, '', { cause: error })
+    throw isApiError(error, 'Expired') ? new Error('an error on the server: the watch has expired') : error
   }
 }
 
