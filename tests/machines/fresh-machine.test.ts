@@ -115,6 +115,6 @@ async function traces(machine: Machine): Promise<Readonly<Record<string, readonl
     cgroups: await inside('find /sys/fs/cgroup -mindepth 2 -type d'),
     files: (
       await inside(`find ${home} /run /tmp -not -type d; find /var/lib/cni -not -type d 2>/dev/null || true`)
-    ).filter(path => !new RegExp(`^${home}/(?:k8ts|\\.npm|[a-z]*\\.tar)`).test(path)),
+    ).filter(path => !new RegExp(`^${home}/(?:k8ts|\\.npm|\\.kube/cache|[a-z]*\\.tar)`).test(path)),
   }
 }
