@@ -31,6 +31,7 @@ describe('real containers', { skip }, async () => {
 
   for (const client of streamClients) {
     const { name, environment } = client
+    const index = streamClients.indexOf(client)
     const run = (words: readonly string[], input = '') => kubectl(cluster, words, { input, client })
 
     test(`kubectl exec over ${name} has stdin, stdout, stderr and the exit code`, async () => {
@@ -47,13 +48,13 @@ describe('real containers', { skip }, async () => {
 
     test(`kubectl cp over ${name} copies files in both directions`, async () => {
       const bytes = randomBytes(20_000_000)
-      const path = join(folder, `sent-${name}`)
+      const path = join(folder, `sent-${index}`)
       await writeFile(path, bytes)
-      const there = await run(['cp', path, `web:/tmp/${name}`])
+      const there = await run(['cp', path, `web:/tmp/${index}`])
       assert.equal(there.code, 0, there.stderr)
-      const sums = await run(['exec', 'web', '--', 'sha256sum', `/tmp/${name}`])
+      const sums = await run(['exec', 'web', '--', 'sha256sum', `/tmp/${index}`])
       assert.equal(sums.stdout.slice(0, 64), sha256(bytes))
-      const back = await run(['cp', `web:/tmp/${name}`, `${path}-back`])
+      const back = await run(['cp', `web:/tmp/${index}`, `${path}-back`])
       assert.equal(back.code, 0, back.stderr)
       assert.equal(sha256(await readFile(`${path}-back`)), sha256(bytes))
     })
@@ -75,7 +76,7 @@ describe('real containers', { skip }, async () => {
     })
 
     test(`kubectl port-forward over ${name} reaches a port of the pod`, async () => {
-      const server = `server-${streamClients.indexOf(client)}`
+      const server = `server-${index}`
       await node.run(server, [{ name: 'main', command: ['nc', '-ll', '-p', '8080', '-e', 'cat'] }])
       const child = startKubectl(cluster, ['port-forward', `pod/${server}`, ':8080'], client)
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -91,7 +92,7 @@ describe('real containers', { skip }, async () => {
     })
 
     test(`kubectl attach over ${name} reaches the main process`, async () => {
-      const copier = `copier-${name.toLowerCase()}`
+      const copier = `copier-${index}`
       await node.run(copier, [{ name: 'main', command: ['cat'], stdin: true }])
       const child = startKubectl(cluster, ['attach', '-i', copier], client)
       child.stdin.write('hello\n')
