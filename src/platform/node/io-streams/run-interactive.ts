@@ -12,12 +12,13 @@ export async function runInteractive(
   const [program = '', ...parameters] = command
   const { spawn } = process.getBuiltinModule('node:child_process')
   const { environment, folder, input = 'inherit', capture } = options
+  // Before the program runs, since it may cause a signal at once. Handlers are called after it was started.
+  using _ = passSignals(name => child.kill(name))
   const child = spawn(program, parameters, {
     env: { ...process.env, ...environment },
     ...(folder !== undefined && { cwd: folder }),
     stdio: [input === 'nothing' ? 'ignore' : 'inherit', capture ? 'pipe' : 'inherit', 'inherit'],
   })
-  using _ = passSignals(child)
   const pieces: Buffer[] = []
   let sizeBytes = 0
   child.stdout?.on('data', (piece: Buffer) => {
@@ -43,10 +44,10 @@ function ended(child: ChildProcess): Promise<[number | null, NodeJS.Signals | nu
 }
 
 /** A terminal sends the signals of its keys to the whole process group, so the program has received them already. */
-function passSignals(child: ChildProcess): Disposable {
+function passSignals(kill: (name: NodeJS.Signals) => void): Disposable {
   const hasTerminal = ([0, 1, 2] as const).some(isTerminal)
   const pass = (name: NodeJS.Signals): void => {
-    if (!hasTerminal || !keySignals.has(name)) child.kill(name)
+    if (!hasTerminal || !keySignals.has(name)) kill(name)
   }
   for (const name of passedSignals) process.on(name, pass)
   return {
