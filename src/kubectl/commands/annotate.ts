@@ -1,19 +1,19 @@
-import { isObject, type JsonObject } from '#/api/text/json-object.ts'
+import type { JsonObject } from '#/api/text/json-object.ts'
 import { changeCauseOf, withChangeCause } from '../change-cause.ts'
 import { defineCommand, type Invocation } from '../command.ts'
 import { splitKeyValueArguments, type KeyValueChanges } from '../key-value-arguments.ts'
 import { resultPrinterOf, type ResultPrinter } from '../printers/result-printer.ts'
 import { findResources, throwAny, visitInfos } from '../resource/find-resources.ts'
-import { locationOf, type Info } from '../resource/info.ts'
+import type { Info } from '../resource/info.ts'
 import { dryRunOf, type DryRun } from '../write-flags.ts'
 import {
   metadataMap,
-  metadataPatch,
   overwrittenKeys,
   parseAnnotationChanges,
   withMetadataChanges,
 } from '../metadata/metadata-changes.ts'
 import { listMetadata, metadataFlags, metadataQuery } from '../metadata/metadata-flags.ts'
+import { sendMetadata } from '../metadata/send-metadata.ts'
 
 const annotateFlags = metadataFlags({ command: 'annotate', things: 'annotations' })
 
@@ -76,13 +76,14 @@ interface Annotating {
 
 async function annotate(invocation: AnnotateInvocation, annotating: Annotating): Promise<void> {
   const { info, changes, dryRun, isSingleItem, print } = annotating
-  const { flags, streams } = invocation
+  const { flags, factory, streams } = invocation
   const current = info.object ?? {}
   const isSent = dryRun !== 'client' && !flags.local && !flags.list
   const recorded = isSent ? withChangeCause(current, changeCauseOf(invocation)) : current
   if (!flags.overwrite) requireNoOverwrites(recorded, changes)
   let object = withMetadataChanges(recorded, { field: 'annotations', changes })
-  if (isSent) object = await send(invocation, { info, object, dryRun })
+  if (isSent)
+    object = await sendMetadata(factory, { info, object, dryRun, flags, fieldManager: 'kubectl-annotate' })
   if (flags.list) listMetadata({ info, object, field: 'annotations', isSingleItem }, streams)
   else print(object, 'annotated')
 }
@@ -95,22 +96,5 @@ function requireNoOverwrites(object: JsonObject, changes: KeyValueChanges): void
   if (declared.length === 0) return
   throw new Error(
     `--overwrite is false but found the following declared annotation(s): ${declared.join('; ')}`,
-  )
-}
-
-async function send(
-  { flags, factory }: AnnotateInvocation,
-  { info, object, dryRun }: { readonly info: Info; readonly object: JsonObject; readonly dryRun: DryRun },
-): Promise<JsonObject> {
-  const patch = metadataPatch(info.object ?? {}, object) ?? {}
-  const version = flags['resource-version']
-  const body = version
-    ? { metadata: { ...(isObject(patch['metadata']) && patch['metadata']), resourceVersion: version } }
-    : patch
-  const resources = await factory.resources()
-  return resources.patch(
-    locationOf(info),
-    { type: 'merge', body: JSON.stringify(body) },
-    { dryRun: dryRun === 'server', fieldManager: flags['field-manager'] ?? 'kubectl-annotate' },
   )
 }

@@ -1,20 +1,19 @@
-import { isObject, type JsonObject } from '#/api/text/json-object.ts'
 import { changeCauseOf, withChangeCause } from '../change-cause.ts'
 import { defineCommand, type Invocation } from '../command.ts'
 import { splitKeyValueArguments, type KeyValueChanges } from '../key-value-arguments.ts'
 import { resultPrinterOf } from '../printers/result-printer.ts'
 import { findResources, throwAny, visitInfos } from '../resource/find-resources.ts'
-import { locationOf, type Info } from '../resource/info.ts'
+import type { Info } from '../resource/info.ts'
 import { dryRunOf, type DryRun } from '../write-flags.ts'
 import {
   labelOperation,
   metadataMap,
-  metadataPatch,
   overwrittenKeys,
   parseLabelChanges,
   withMetadataChanges,
 } from '../metadata/metadata-changes.ts'
 import { listMetadata, metadataFlags, metadataQuery } from '../metadata/metadata-flags.ts'
+import { sendMetadata } from '../metadata/send-metadata.ts'
 
 const labelFlags = metadataFlags({ command: 'label', things: 'labels' })
 
@@ -86,7 +85,8 @@ async function label(
   let object = withMetadataChanges(current, { field: 'labels', changes })
   if (isSent) {
     object = withChangeCause(object, changeCauseOf(invocation))
-    if (operation !== 'not labeled') await send(invocation, { info, object, dryRun })
+    if (operation !== 'not labeled')
+      await sendMetadata(factory, { info, object, dryRun, flags, fieldManager: 'kubectl-label' })
   }
   if (flags.list) {
     listMetadata({ info, object, field: 'labels', isSingleItem }, streams)
@@ -101,22 +101,5 @@ function requireNoOverwrites(labels: Readonly<Record<string, string>>, changes: 
     overwrittenKeys(labels, changes).map(
       key => new Error(`'${key}' already has a value (${labels[key]}), and --overwrite is false`),
     ),
-  )
-}
-
-async function send(
-  { flags, factory }: LabelInvocation,
-  { info, object, dryRun }: { readonly info: Info; readonly object: JsonObject; readonly dryRun: DryRun },
-): Promise<void> {
-  const patch = metadataPatch(info.object ?? {}, object) ?? {}
-  const version = flags['resource-version']
-  const body = version
-    ? { metadata: { ...(isObject(patch['metadata']) && patch['metadata']), resourceVersion: version } }
-    : patch
-  const resources = await factory.resources()
-  await resources.patch(
-    locationOf(info),
-    { type: 'merge', body: JSON.stringify(body) },
-    { dryRun: dryRun === 'server', fieldManager: flags['field-manager'] ?? 'kubectl-label' },
   )
 }
