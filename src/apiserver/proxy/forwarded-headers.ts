@@ -1,4 +1,5 @@
 /** Header forwarding of the proxy: hop-by-hop headers are removed (RFC 9110, 7.6.1). */
+import { hopByHopHeaders } from '#/base/hop-by-hop-headers.ts'
 export type ReceivedHeaders = Readonly<Record<string, string | undefined>>
 
 /** Headers that a proxy adds to those of the client. Several values become several headers. */
@@ -43,19 +44,6 @@ export function upgradeHeaders(headers: ReceivedHeaders): Record<string, string>
   return { connection: 'Upgrade', ...withoutHops(headers, new Set()), upgrade: headers['upgrade'] ?? '' }
 }
 
-const hops: ReadonlySet<string> = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
 const requestOnly: ReadonlySet<string> = new Set(['expect'])
 
 const responseOnly: ReadonlySet<string> = new Set([
@@ -70,7 +58,7 @@ function withoutHops(headers: ReceivedHeaders, further: ReadonlySet<string>): Re
   const named = new Set((headers['connection'] ?? '').toLowerCase().split(/\s*,\s*/))
   const kept: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
-    const isHop = name.startsWith(':') || hops.has(name) || named.has(name) || further.has(name)
+    const isHop = name.startsWith(':') || hopByHopHeaders.has(name) || named.has(name) || further.has(name)
     if (value !== undefined && !isHop) kept[name] = value
   }
   return kept

@@ -1,23 +1,12 @@
+import { hopByHopHeaders } from '#/base/hop-by-hop-headers.ts'
 import { messageOf } from '#/base/message-of.ts'
 import type { HttpTransport } from '#/client/http.ts'
 import type { HttpClientResponse, HttpUpgraded } from '#/platform/http-client.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import { answerText } from './answer.ts'
 
-/** Of one connection only. `host` becomes that of the API server. */
-const connectionHeaders = new Set([
-  'connection',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
+/** `host` becomes that of the API server. */
+const connectionHeaders: ReadonlySet<string> = new Set([...hopByHopHeaders, 'host'])
 
 export interface PassOnOptions {
   readonly transport: Pick<HttpTransport, 'forward' | 'upgrade'>
