@@ -6,8 +6,8 @@
 import type { Log } from '#/platform/platform.ts'
 import {
   StoreError,
+  type DeleteOptions,
   type Entry,
-  type ExpectedRevision,
   type Listing,
   type ListOptions,
   type ReadOptions,
@@ -92,7 +92,7 @@ export class EncryptingStore implements Store {
     return this.#openResult(await this.#store.update(key, this.#seal(key, value), options))
   }
 
-  async delete(key: string, options: ExpectedRevision): Promise<WriteResult> {
+  async delete(key: string, options: DeleteOptions): Promise<WriteResult> {
     return this.#openResult(await this.#store.delete(key, options))
   }
 

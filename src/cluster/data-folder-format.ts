@@ -12,8 +12,11 @@ import { hasFormat1, migrateToFormat2 } from '#/store/store-format.ts'
 import { lockFolder, type LockHolder } from './lock-folder.ts'
 import { embeddedStorePlace } from './open-store.ts'
 
-/** 1: the store is an SQLite database. 2: it is a log. 3: `format.json` has the format. */
-export const dataFolderFormat = 3
+/**
+ * 1: the store is an SQLite database. 2: it is a log. 3: `format.json` has the format. 4: writes in the log may have a
+ * note.
+ */
+export const dataFolderFormat = 4
 
 export interface DataFolderRecord {
   readonly format: number

@@ -72,6 +72,13 @@ export const storeBugs: Readonly<Record<string, (store: Store) => Store>> = {
       const first = events.find(event => event.type === 'put')
       return events.map(event => (event.type === 'put' && first ? { ...event, value: first.value } : event))
     }),
+  'a watch has the note of another event': store =>
+    watching(store, events => {
+      const { note } = events.find(event => event.note) ?? {}
+      return events.map(event => ({ ...event, note }))
+    }),
+  'deletions have no notes': store =>
+    overridden(store, { delete: (key, { expectedRevision }) => store.delete(key, { expectedRevision }) }),
   'the revision falls when the store is opened': store =>
     overridden(store, { revision: async () => (await store.revision()) - 1 }),
 }

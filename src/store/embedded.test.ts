@@ -1,4 +1,4 @@
-/** The scrubber of the embedded store, on a simulated disk. */
+/** The scrubber of the embedded store and its notes, on a simulated disk. */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Files, Platform } from '#/platform/platform.ts'
@@ -57,6 +57,51 @@ test('segments that are rewritten while they are verified are not taken for dama
     assert.ok(reads.length > 10, 'segments are verified')
     assert.deepEqual(store.alarms.current, [], `seed ${seed}`)
   }
+})
+
+test('notes survive a restart and rewritten segments, and are damaged with their record', async t => {
+  const { simulation, host, store } = await openStore(t)
+  const noteOf = (number: number): Buffer => Buffer.from(`note ${number}`)
+  const kept: string[] = []
+  for (let number = 0; number < 40; number++) {
+    const note = noteOf(number)
+    const value = Buffer.alloc(5 * kibibyte, 'x')
+    const created = await simulation.run(store.create('/registry/a', value, { note }))
+    assert.ok(created.written)
+    const options = { expectedRevision: created.revision, note: Buffer.from(`end of ${number}`) }
+    assert.ok((await simulation.run(store.delete('/registry/a', options))).written)
+    if (number >= 30) kept.push(`put ${number}`, `delete end of ${number}`)
+  }
+  const compacted = (await simulation.run(store.revision())) - kept.length
+  await simulation.run(store.compact(compacted))
+  await simulation.advance(60_000)
+  const { files } = host
+  assert.ok(
+    (await simulation.run(files.list('/store'))).some(name => name.includes('-')),
+    'segments are rewritten',
+  )
+  await simulation.run(store[Symbol.asyncDispose]())
+  const open = () =>
+    simulation.run(EmbeddedStore.open({ platform: host, folder: '/store', cacheBytesMax: 0 }))
+  const replay = async (from: EmbeddedStore): Promise<string[]> => {
+    const shown: string[] = []
+    for await (const { events } of from.watch({ prefix: '/registry/', afterRevision: compacted })) {
+      for (const { type, note } of events)
+        shown.push(
+          `${type} ${Buffer.from(note ?? '')
+            .toString()
+            .replace('note ', '')}`,
+        )
+      if (shown.length >= kept.length) break
+    }
+    return shown
+  }
+  const again = await open()
+  assert.deepEqual(await simulation.run(replay(again)), kept)
+  host.disk.setFaults({ readFlipRate: 1 })
+  await assert.rejects(simulation.run(replay(again)), { reason: 'damaged' })
+  host.disk.setFaults({ readFlipRate: 0 })
+  await simulation.run(again[Symbol.asyncDispose]())
 })
 
 async function openStore(t: TestContext, { seed = 1, scrubMs = 10 * minuteMs } = {}) {

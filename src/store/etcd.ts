@@ -15,8 +15,8 @@ import { WatchHub } from './etcd/watch-hub.ts'
 import { Writer } from './etcd/writer.ts'
 import {
   StoreError,
+  type DeleteOptions,
   type Entry,
-  type ExpectedRevision,
   type ListOptions,
   type Listing,
   type ReadOptions,
@@ -108,19 +108,20 @@ export class EtcdStore implements Store {
   }
 
   create(key: string, value: Uint8Array, options: WriteOptions = {}): Promise<WriteResult> {
-    return this.#writer.write({ key, value, expectedRevision: 0, ttlMs: options.ttlMs })
+    const { ttlMs, note } = options
+    return this.#writer.write({ key, value, expectedRevision: 0, ttlMs, note })
   }
 
   async update(key: string, value: Uint8Array, options: UpdateOptions): Promise<WriteResult> {
-    const { expectedRevision, ttlMs } = options
+    const { expectedRevision, ttlMs, note } = options
     // etcd treats revision 0 as a key that does not exist.
     if (expectedRevision <= 0) return { written: false, current: await this.get(key) }
-    return this.#writer.write({ key, value, expectedRevision, ttlMs })
+    return this.#writer.write({ key, value, expectedRevision, ttlMs, note })
   }
 
-  async delete(key: string, { expectedRevision }: ExpectedRevision): Promise<WriteResult> {
+  async delete(key: string, { expectedRevision, note }: DeleteOptions): Promise<WriteResult> {
     if (expectedRevision <= 0) return { written: false, current: await this.get(key) }
-    return this.#writer.write({ key, value: undefined, expectedRevision })
+    return this.#writer.write({ key, value: undefined, expectedRevision, note })
   }
 
   watch(options: WatchOptions): Watch {

@@ -67,11 +67,11 @@ class MemorySpace implements WriteSpace {
   }
 }
 
-function sizeOf({ key, value }: Version): number {
-  return versionBytes + key.length + (value?.length ?? 0)
+function sizeOf({ key, value, note }: Version): number {
+  return versionBytes + key.length + (value?.length ?? 0) + (note?.length ?? 0)
 }
 
-/** Of a version without its key and value: objects and their places in maps. */
+/** Of a version without its key, value and note: objects and their places in maps. */
 const versionBytes = 250
 
 /** Part of the quota below which the alarm is cleared, so that it does not change with every write. */

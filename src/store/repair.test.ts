@@ -13,6 +13,7 @@ function versionsOf(text: string): Version[] {
     isDeletion: deletion === '-',
     value: undefined,
     expiresMs: 0,
+    note: undefined,
     older: undefined,
     location: 0,
     sizeBytes: 1,

@@ -6,12 +6,14 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import {
+  noteBytesMax,
   StoreError,
   type Entry,
   type Store,
   type StoreErrorReason,
   type StoreEvent,
   type Watch,
+  type WriteResult,
 } from './store.ts'
 
 export interface ConformanceOptions {
@@ -42,6 +44,7 @@ export function storeConformance(
   races(check)
   watches(check)
   slowWatches(check)
+  notes(check)
   expiry(check, options.ttlMs ?? 20)
   model(check, options.modelRuns ?? 20)
 }
@@ -424,15 +427,98 @@ function slowWatches(check: Check): void {
   )
 }
 
+function notes(check: Check): void {
+  check(
+    'a note is delivered with the event of its write, live and in replays, and is not part of entries',
+    async (store, prefix, t) => {
+      const start = await store.revision()
+      const live = startWatch(t, store, prefix, start)
+      const key = `${prefix}a`
+      const created = await written(store.create(key, bytes('one'), { note: bytes('n1') }))
+      const other = await create(store, `${prefix}b`, 'other')
+      const updated = await written(
+        store.update(key, bytes('two'), { expectedRevision: created, note: bytes('n2') }),
+      )
+      const deleted = await written(store.delete(key, { expectedRevision: updated, note: bytes('n3') }))
+      const again = await written(store.create(key, bytes(''), { note: bytes('n4') }))
+      const removed = await remove(store, `${prefix}b`, other)
+      // Long enough that a cache has none of them any more.
+      const large = bytes('x'.repeat(20_000))
+      const last = await written(
+        store.update(key, large, { expectedRevision: again, note: bytes('n'.repeat(noteBytesMax)) }),
+      )
+      const expected = [
+        `put a one ${created} n1`,
+        `put b other ${other} -`,
+        `put a two ${updated} n2`,
+        `delete a ${deleted} n3`,
+        `put a  ${again} n4`,
+        `delete b ${removed} -`,
+        `put a ${text(large)} ${last} ${'n'.repeat(noteBytesMax)}`,
+      ]
+      const replays = [start, created, other, updated, deleted, again, removed].map(revision =>
+        startWatch(t, store, prefix, revision),
+      )
+      await live.until(events => events.length >= expected.length)
+      assert.deepEqual(live.events.map(showNoted), expected)
+      for (const [skipped, replay] of replays.entries()) {
+        await replay.until(events => events.length >= expected.length - skipped)
+        assert.deepEqual(replay.events.map(showNoted), expected.slice(skipped))
+      }
+      assert.ok(live.events.every(event => 'note' in event === (event.note !== undefined)))
+      const { entries } = await store.list({ prefix })
+      const past = await store.get(key, { revision: created })
+      for (const entry of [...entries, past, await store.get(key)]) assert.ok(entry && !('note' in entry))
+      assert.deepEqual(
+        entries.map(entry => entry.key),
+        [key],
+      )
+    },
+  )
+
+  check('the note of a write that lost a race is delivered with no event', async (store, prefix, t) => {
+    const note = bytes('lost')
+    const first = await create(store, `${prefix}a`, '1')
+    const watch = startWatch(t, store, prefix, first)
+    assert.equal((await store.create(`${prefix}a`, bytes('2'), { note })).written, false)
+    assert.equal(
+      (await store.update(`${prefix}a`, bytes('3'), { expectedRevision: first + 99, note })).written,
+      false,
+    )
+    assert.equal((await store.delete(`${prefix}a`, { expectedRevision: first + 99, note })).written, false)
+    const second = await update(store, `${prefix}a`, '4', first)
+    await watch.until(events => events.length > 0)
+    assert.deepEqual(watch.events.map(showNoted), [`put a 4 ${second} -`])
+  })
+
+  check('concurrent writes have each their own note', async (store, prefix, t) => {
+    const watch = startWatch(t, store, prefix, await store.revision())
+    const names = Array.from({ length: 50 }, (_, index) => `k${index}`)
+    await Promise.all(names.map(name => store.create(prefix + name, bytes(name), { note: bytes(name) })))
+    await watch.until(events => events.length >= names.length)
+    for (const event of watch.events) assert.equal(`${prefix}${text(event.note)}`, event.key)
+  })
+
+  check('an empty or too long note is a programming error', async (store, prefix) => {
+    for (const length of [0, noteBytesMax + 1]) {
+      const note = new Uint8Array(length)
+      const name = { name: 'AssertionError' }
+      await assert.rejects(async () => store.create(`${prefix}a`, bytes('1'), { note }), name)
+      await assert.rejects(async () => store.delete(`${prefix}a`, { expectedRevision: 7, note }), name)
+    }
+    await create(store, `${prefix}a`, '2')
+  })
+}
+
 function expiry(check: Check, ttlMs: number): void {
   check('a key with a TTL expires with a delete event', async (store, prefix, t) => {
     const watch = startWatch(t, store, prefix, await store.revision())
-    const result = await store.create(`${prefix}a`, bytes('short'), { ttlMs })
+    const result = await store.create(`${prefix}a`, bytes('short'), { ttlMs, note: bytes('n') })
     assert.ok(result.written)
     await watch.until(events => events.some(event => event.type === 'delete'))
     assert.deepEqual(
-      watch.events.map(event => `${event.type} ${event.key}`),
-      [`put ${prefix}a`, `delete ${prefix}a`],
+      watch.events.map(event => `${event.type} ${event.key} ${text(event.note)}`),
+      [`put ${prefix}a n`, `delete ${prefix}a `],
     )
     assert.equal(await store.get(`${prefix}a`), undefined)
   })
@@ -530,6 +616,12 @@ async function remove(store: Store, key: string, expectedRevision: number): Prom
   return result.revision
 }
 
+async function written(write: Promise<WriteResult>): Promise<number> {
+  const result = await write
+  assert.ok(result.written)
+  return result.revision
+}
+
 interface RunningWatch {
   readonly events: StoreEvent[]
   until(condition: (events: readonly StoreEvent[]) => boolean): Promise<void>
@@ -612,4 +704,8 @@ function showEvent(event: StoreEvent): string {
   return event.type === 'put'
     ? `put ${key} ${text(event.value)} ${event.revision}`
     : `delete ${key} ${event.revision}`
+}
+
+function showNoted(event: StoreEvent): string {
+  return `${showEvent(event)} ${event.note ? text(event.note) : '-'}`
 }

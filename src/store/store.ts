@@ -4,6 +4,8 @@
  * (`memory`, `embedded`, `etcd`) pass one conformance suite, `store.conformance.ts`, which is the contract in
  * detail.
  */
+import { assert } from '#/base/assert.ts'
+
 export interface Store extends AsyncDisposable {
   /**
    * The revision of the last write in the store; every write acknowledged before the call is at or below it.
@@ -16,7 +18,7 @@ export interface Store extends AsyncDisposable {
   /** Writes only if the key exists at exactly this revision. */
   update(key: string, value: Uint8Array, options: UpdateOptions): Promise<WriteResult>
   /** Deletes the key only if it exists at exactly this revision. The deletion has its own revision. */
-  delete(key: string, options: ExpectedRevision): Promise<WriteResult>
+  delete(key: string, options: DeleteOptions): Promise<WriteResult>
   watch(options: WatchOptions): Watch
   /**
    * Discards versions overwritten or deleted at or before the revision, but never those still current at it.
@@ -62,7 +64,22 @@ export interface Listing {
   readonly remaining: number
 }
 
-export interface WriteOptions {
+interface NoteOptions {
+  /**
+   * Opaque bytes about the write, such as its origin: kept with the revision and delivered with its event, gone when
+   * the revision is compacted. Neither empty nor longer than `noteBytesMax`, and not encrypted. An etcd without space
+   * drops that of a deletion.
+   */
+  readonly note?: Uint8Array | undefined
+}
+
+export const noteBytesMax = 4_096
+
+export function assertNote(note: Uint8Array): void {
+  assert(note.length > 0 && note.length <= noteBytesMax, `a note of ${note.length} bytes`)
+}
+
+export interface WriteOptions extends NoteOptions {
   /**
    * The key is deleted after this time, with an ordinary deletion event. An update without it removes the
    * TTL.
@@ -77,6 +94,8 @@ export interface ExpectedRevision {
 }
 
 export interface UpdateOptions extends WriteOptions, ExpectedRevision {}
+
+export interface DeleteOptions extends NoteOptions, ExpectedRevision {}
 
 /**
  * A lost race is an expected outcome: nothing was written, and `current` is the conflicting entry (undefined
@@ -113,8 +132,13 @@ export interface WatchBatch {
 }
 
 export type StoreEvent =
-  | ({ readonly type: 'put' } & Entry)
-  | { readonly type: 'delete'; readonly key: string; readonly revision: number }
+  | ({ readonly type: 'put' } & Entry & EventNote)
+  | ({ readonly type: 'delete'; readonly key: string; readonly revision: number } & EventNote)
+
+interface EventNote {
+  /** That of the write. The expiry of a key has none. */
+  readonly note?: Uint8Array | undefined
+}
 
 export interface StoreAlarms {
   readonly current: readonly StoreAlarm[]

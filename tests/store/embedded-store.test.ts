@@ -117,17 +117,60 @@ test('a store of format 1, an SQLite database, is migrated with its history', as
   assert.deepEqual((await platform.files.list(folder)).includes('store.db.migrated'), true)
 })
 
+test('a log of format 2 is continued in a segment of format 3, and gets no notes itself', async t => {
+  const folder = await temporaryFolder(t)
+  const testdata = join(import.meta.dirname, 'testdata')
+  await cp(join(testdata, 'format-2.segment'), join(folder, '00000001.log'))
+  await cp(join(testdata, 'format-2.mark'), join(folder, 'mark'))
+  const noted = async (store: Store, key: string): Promise<void> => {
+    assert.ok((await store.create(key, Buffer.from('new'), { note: Buffer.from(`note of ${key}`) })).written)
+  }
+  let isFull = true
+  const on = withWriter(async (writer, steps) => {
+    if (isFull && steps[0]?.path.endsWith('00000002.log'))
+      throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', step: 0 })
+    await writer.perform(steps)
+  })
+  const events = [
+    'put /registry/a first -',
+    'put /registry/a second -',
+    'put /registry/b gone -',
+    'delete /registry/b -',
+  ]
+  {
+    await using store = await EmbeddedStore.open({ platform: on, folder })
+    assert.deepEqual(await notedEvents(store, 4), events)
+    await noted(store, '/registry/c')
+    assert.deepEqual((await notedEvents(store, 5)).slice(4), ['put /registry/c new note of /registry/c'])
+  }
+  assert.deepEqual(await formatsIn(folder), ['00000001.log 2'])
+  isFull = false
+  {
+    await using store = await EmbeddedStore.open({ platform: on, folder })
+    await noted(store, '/registry/d')
+    assert.ok((await store.delete('/registry/d', { expectedRevision: 7, note: Buffer.from('last') })).written)
+  }
+  assert.deepEqual(await formatsIn(folder), ['00000001.log 2', '00000002.log 3'])
+  await using again = await openIn(t, folder)
+  assert.deepEqual(await notedEvents(again, 7), [
+    ...events,
+    'put /registry/c new -',
+    'put /registry/d new note of /registry/d',
+    'delete /registry/d last',
+  ])
+})
+
 test('a store of a later format is refused', async t => {
   const folder = await temporaryFolder(t)
   await (await EmbeddedStore.open({ platform, folder }))[Symbol.asyncDispose]()
   const path = join(folder, '00000001.log')
   const content = Buffer.from(await platform.files.read(path))
-  const text = content.toString('latin1', 0, 503).replace('"format":2', '"format":3')
+  const text = content.toString('latin1', 0, 503).replace('"format":3', '"format":4')
   content.write(`${text}${crc32(text).toString(16).padStart(8, '0')}\n`, 'latin1')
   await platform.files.write(path, content)
   await assert.rejects(
     EmbeddedStore.open({ platform, folder }),
-    /has format 3, and this version of k8ts reads format 2/u,
+    /has format 4, and this version of k8ts reads format 3/u,
   )
 })
 
@@ -197,6 +240,29 @@ test('the file stays small when the same keys are written repeatedly', async t =
   )
   assert.ok((await store.revision()) - (await store.compactedRevision()) < 11_500)
 })
+
+/** The first events of a store, with their values and notes. */
+async function notedEvents(store: Store, count: number): Promise<string[]> {
+  const shown: string[] = []
+  for await (const { events } of store.watch({ prefix: '/registry/', afterRevision: 1 })) {
+    for (const event of events) {
+      const value = event.type === 'put' ? ` ${Buffer.from(event.value).toString()}` : ''
+      shown.push(`${event.type} ${event.key}${value} ${Buffer.from(event.note ?? '-').toString()}`)
+    }
+    if (shown.length >= count) break
+  }
+  return shown
+}
+
+/** The segments in a folder and their formats. */
+async function formatsIn(folder: string): Promise<string[]> {
+  const names = (await platform.files.list(folder)).filter(name => name.endsWith('.log')).sort()
+  const contents = await Promise.all(names.map(name => platform.files.read(join(folder, name))))
+  return names.map((name, index) => {
+    const format = /"format":(\d+)/u.exec(Buffer.from(contents[index]!).toString('latin1', 0, 512))
+    return `${name} ${format?.[1]}`
+  })
+}
 
 /** A platform whose file writers are intercepted. */
 function withWriter(perform: (writer: FileWriter, steps: readonly FileStep[]) => Promise<void>): Platform {

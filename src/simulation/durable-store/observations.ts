@@ -5,6 +5,8 @@ interface Write {
   readonly key: string
   /** Undefined for a deletion. */
   readonly value: string | undefined
+  /** Empty for none. */
+  readonly note: string
 }
 
 /** A write whose outcome is not known yet, or never. */
@@ -92,7 +94,9 @@ export class Observations {
           if (event.revision <= last)
             this.violations.push(`the event of revision ${event.revision} follows ${last}`)
           last = event.revision
-          this.#found(event.revision, { key: event.key, value: 'value' in event ? textOf(event) : undefined })
+          const value = event.type === 'put' ? textOf(event) : undefined
+          const note = Buffer.from(event.note ?? '').toString()
+          this.#found(event.revision, { key: event.key, value, note })
         }
         if (reached >= revision) break
       }
@@ -115,9 +119,13 @@ export class Observations {
     if (known) {
       if (known.key !== write.key || known.value !== write.value)
         this.violations.push(`revision ${revision} has another content: ${write.key} instead of ${known.key}`)
+      else if (known.note !== write.note)
+        this.violations.push(`revision ${revision} has the note "${write.note}" instead of "${known.note}"`)
       return
     }
-    const index = this.#unknown.findIndex(({ key, value }) => key === write.key && value === write.value)
+    const index = this.#unknown.findIndex(
+      ({ key, value, note }) => key === write.key && value === write.value && note === write.note,
+    )
     if (index < 0) this.violations.push(`revision ${revision} of ${write.key} was never written`)
     else this.#unknown.splice(index, 1)
     this.#note(revision, write)
@@ -161,7 +169,8 @@ export class Observations {
   #note(revision: number, write: Write): void {
     const known = this.#byRevision.get(revision)
     if (known) this.violations.push(`revision ${revision} was given to ${known.key} and to ${write.key}`)
-    this.#byRevision.set(revision, { key: write.key, value: write.value })
+    const { key, value, note } = write
+    this.#byRevision.set(revision, { key, value, note })
     this.#newest.set(write.key, Math.max(revision, this.#newest.get(write.key) ?? 0))
     this.#lastRevision = Math.max(this.#lastRevision, revision)
   }

@@ -48,15 +48,18 @@ export class Writers {
     if (current === 'damaged') return
     const isDeletion = current !== undefined && random.integer('deletion', 4) === 0
     const filling = 'x'.repeat(random.integer('value size', valueBytesMax))
-    const value = isDeletion ? undefined : `${label}, writer ${writer}, write ${this.#written++} ${filling}`
+    const name = `${label}, writer ${writer}, write ${this.#written++}`
+    const value = isDeletion ? undefined : `${name} ${filling}`
+    const note = random.integer('note', 4) === 0 ? '' : `note of ${name}`
     const expectedRevision = current?.revision ?? 0
-    const attempt = observations.begin({ key, value, expectedRevision })
+    const attempt = observations.begin({ key, value, note, expectedRevision })
     const bytes = Buffer.from(value ?? '')
+    const noted = note === '' ? {} : { note: Buffer.from(note) }
     const result = await (isDeletion
-      ? store.delete(key, { expectedRevision })
+      ? store.delete(key, { expectedRevision, ...noted })
       : current
-        ? store.update(key, bytes, { expectedRevision })
-        : store.create(key, bytes))
+        ? store.update(key, bytes, { expectedRevision, ...noted })
+        : store.create(key, bytes, noted))
     observations.end(attempt, result.written ? result.revision : undefined)
   }
 

@@ -6,6 +6,8 @@ export interface WriteAttempt {
   readonly key: string
   /** Unique; undefined for a deletion. */
   readonly value: string | undefined
+  /** Empty for none. */
+  readonly note: string
   /** 0 for a creation. */
   readonly expectedRevision: number
 }
@@ -60,6 +62,10 @@ export class AnswerChecker {
     const event = this.#etcd.eventsAt(revision).find(each => each.key === key)
     if (event === undefined || textOf(event) !== value)
       this.report(`${what} is not what revision ${revision} is`)
+    // Without space a deletion loses its note.
+    const isNoteLost = value === undefined && event?.note === undefined
+    if (noteOf(event) !== attempt.note && !isNoteLost)
+      this.report(`${what} at ${revision} has the note "${noteOf(event)}" instead of "${attempt.note}"`)
     const before = this.#entryAt(key, revision - 1)?.revision ?? 0
     if (before !== expectedRevision) this.report(`${what} at ${revision} replaced revision ${before}`)
   }
@@ -145,7 +151,11 @@ export function isReason(error: unknown, reason: StoreError['reason']): boolean 
 export function show(item: Entry | StoreEvent | undefined): string {
   if (item === undefined) return 'nothing'
   const created = 'createRevision' in item ? `/${item.createRevision} ${textOf(item)}` : ' deleted'
-  return `${item.key}@${item.revision}${created}`
+  return `${item.key}@${item.revision}${created}${'note' in item ? ` note ${noteOf(item)}` : ''}`
+}
+
+function noteOf(event: StoreEvent | undefined): string {
+  return Buffer.from(event?.note ?? '').toString()
 }
 
 function textOf(item: Entry | StoreEvent): string | undefined {

@@ -59,12 +59,14 @@ export class StoreClients {
     const { store, random, name } = this.#options
     const isDeletion = current !== undefined && random.integer('deletion', 3) === 0
     const value = isDeletion ? undefined : `${name} ${random.integer('value', 1e9)} ${this.#written++}`
-    const attempt: WriteAttempt = { key, value, expectedRevision: current?.revision ?? 0 }
-    const options = random.integer('ttl', 4) === 0 ? { ttlMs } : {}
+    const note = random.integer('note', 4) === 0 ? '' : `${name} note ${this.#written++}`
+    const attempt: WriteAttempt = { key, value, note, expectedRevision: current?.revision ?? 0 }
     const { expectedRevision } = attempt
+    const noted = note === '' ? {} : { note: Buffer.from(note) }
+    const options = { ...noted, ...(random.integer('ttl', 4) === 0 && { ttlMs }) }
     const bytes = Buffer.from(value ?? '')
     await this.#attempt(attempt, () => {
-      if (isDeletion) return store.delete(key, { expectedRevision })
+      if (isDeletion) return store.delete(key, { ...noted, expectedRevision })
       return current
         ? store.update(key, bytes, { ...options, expectedRevision })
         : store.create(key, bytes, options)
@@ -76,7 +78,7 @@ export class StoreClients {
     const { store, name, random } = this.#options
     const value = `${name} event ${random.integer('event', 1e9)} ${this.#written++}`
     const key = `${prefix}${value.replaceAll(' ', '-')}`
-    const attempt = { key, value, expectedRevision: 0 }
+    const attempt = { key, value, note: '', expectedRevision: 0 }
     await this.#attempt(attempt, () => store.create(key, Buffer.from(value), { ttlMs: sharedTtlMs }))
   }
 

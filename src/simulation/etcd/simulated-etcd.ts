@@ -102,7 +102,10 @@ export class SimulatedEtcd {
 
   /** The events of any revision: for checkers. */
   eventsAt(revision: number): readonly StoreEvent[] {
-    return this.#consensus.state.history.changesOf(revision).map(storeEvent)
+    const versions = this.#consensus.state.history.changesOf(revision)
+    const note = versions.find(({ key }) => key === noteKey)?.value
+    const written = versions.filter(({ key }) => key !== noteKey).map(storeEvent)
+    return note ? written.map(event => ({ ...event, note })) : written
   }
 
   /** All writes in their order, from the replicated log itself: for checkers. */
@@ -244,6 +247,9 @@ const fragmentBytesMax = 1.5 * 1_024 * 1_024
 
 /** Time between two looks of the leader for expired leases. */
 const expiryCheckMs = 500
+
+/** The key of the notes of an etcd store without a prefix. */
+const noteKey = 'k8ts/note'
 
 function storeEvent({ key, value, modRevision: revision, createRevision }: Version): StoreEvent {
   const text = Buffer.from(key, 'latin1').toString()

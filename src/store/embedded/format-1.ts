@@ -84,6 +84,7 @@ function* recordsIn(database: DatabaseSync, compacted: number): Generator<FrameR
       isDeletion,
       value: value ?? undefined,
       expiresMs,
+      note: undefined,
       older: undefined,
       location: 0,
       sizeBytes: 0,

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SeededRandom } from '#/base/seeded-random.ts'
 import type { Version } from '../local/version.ts'
-import { chainOf, encodeFrame, findFrame, frameAt, recordsOf, valueIn, type LogRecord } from './frame.ts'
+import {
+  chainOf,
+  contentIn,
+  encodeFrame,
+  findFrame,
+  frameAt,
+  isNoted,
+  recordAt,
+  recordsOf,
+  valueIn,
+  type LogRecord,
+} from './frame.ts'
 
 const genesis = Buffer.alloc(32, 7)
 
@@ -18,21 +29,28 @@ function version(key: string, revision: number): Version {
     isDeletion: false,
     value: undefined,
     expiresMs: 12.5,
+    note: undefined,
     older: undefined,
     location: 0,
     sizeBytes: 0,
   }
 }
 
+function noted(record: LogRecord, note: string): LogRecord {
+  return 'version' in record ? { ...record, version: { ...record.version, note: Buffer.from(note) } } : record
+}
+
 const records: readonly LogRecord[] = [
   put('/registry/pods/default/a', 'value', 3),
   put('/registry/clusterroles/é', '', 4),
   { type: 'delete', version: { ...version('/registry/b', 5), isDeletion: true } },
+  noted(put('/registry/clusterroles/é', 'värde', 6), 'note'),
+  noted({ type: 'delete', version: { ...version('/registry/é', 7), isDeletion: true } }, 'end'),
   { type: 'compact', revision: 4 },
   { type: 'jump', revision: 2 ** 40 },
 ]
 
-test('records of a frame are read as they were written, without values', () => {
+test('records of a frame are read as they were written, without values and notes', () => {
   const { bytes, chain, positions } = encodeFrame(records, genesis)
   const frame = frameAt(bytes, 0)!
   assert.deepEqual(Buffer.from(frame.previous), genesis)
@@ -43,8 +61,28 @@ test('records of a frame are read as they were written, without values', () => {
     const written = records[index]!
     if (!('version' in written)) assert.deepEqual(record, written)
     else
-      assert.deepEqual(record, { ...written, version: { ...written.version, value: undefined, sizeBytes } })
+      assert.deepEqual(record, {
+        ...written,
+        version: { ...written.version, value: undefined, note: undefined, sizeBytes },
+      })
+    assert.equal(recordAt(bytes, positions[index]!)?.isIntact, true)
   }
+})
+
+test('value and note are read from their record', () => {
+  const { bytes, positions } = encodeFrame(records, genesis)
+  const check = (index: number, revision: number, expected: string): void => {
+    const encoded = bytes.subarray(positions[index], positions[index + 1])
+    const { value = '-', note = '-' } = contentIn(encoded, revision)!
+    assert.equal(`${Buffer.from(value).toString()} ${Buffer.from(note).toString()}`, expected)
+    const { record, sizeBytes } = recordAt(encoded, 0)!
+    if (record.type === 'delete') assert.equal(isNoted({ ...record.version, sizeBytes }), expected !== '- -')
+  }
+  check(0, 3, 'value -')
+  check(1, 4, ' -')
+  check(2, 5, '- -')
+  check(3, 6, 'värde note')
+  check(4, 7, '- end')
 })
 
 test('a value is read from its record, and only for its revision', () => {

@@ -5,11 +5,13 @@
  * A frame is its magic number, a checksum of all that follows, the length of its records, the chain of the frame
  * before, and the records. The chain of a frame is a hash over the chain before it and its records:
  * it identifies the whole log up to there. Each record has a checksum of its own, so that a value can be verified
- * without reading its frame. Numbers are little-endian.
+ * without reading its frame. A record is its checksum, type, length of the note, of the key and of the value, revision,
+ * create revision and time of expiry, then key, value and note. Numbers are little-endian.
  */
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { Version } from '../local/version.ts'
+import type { Version, VersionContent } from '../local/version.ts'
+import { noteBytesMax } from '../store.ts'
 
 /** A hash over the log up to a frame; 32 bytes. */
 export type Chain = Uint8Array
@@ -28,7 +30,7 @@ export interface EncodedFrame {
   readonly positions: readonly number[]
 }
 
-/** A record to write: versions are with their values, and a record may be copied from another frame. */
+/** A record to write: versions are with their values and notes, and a record may be copied from another frame. */
 export type FrameRecord = LogRecord | { readonly type: 'encoded'; readonly bytes: Uint8Array }
 
 export function encodeFrame(records: readonly FrameRecord[], previous: Chain): EncodedFrame {
@@ -77,7 +79,8 @@ export function recordAt(
   position: number,
 ): (LocatedRecord & { readonly isIntact: boolean }) | undefined {
   if (position + recordHeaderBytes > content.length) return undefined
-  if (typeNames[content.readUInt32LE(position + typeAt)] === undefined) return undefined
+  if (typeNames[content.readUInt16LE(position + typeAt)] === undefined) return undefined
+  if (content.readUInt16LE(position + noteBytesAt) > noteBytesMax) return undefined
   const sizeBytes = encodedRecordSize(content, position)
   if (position + sizeBytes > content.length) return undefined
   const isIntact =
@@ -103,7 +106,7 @@ export interface LocatedRecord {
   readonly sizeBytes: number
 }
 
-/** The records of an intact frame; versions are without their values. */
+/** The records of an intact frame; versions are without their values and notes. */
 export function* recordsOf({ bytes }: Frame): Generator<LocatedRecord, void, undefined> {
   for (let position = frameHeaderBytes; position < bytes.length;) {
     const sizeBytes = encodedRecordSize(bytes, position)
@@ -112,17 +115,32 @@ export function* recordsOf({ bytes }: Frame): Generator<LocatedRecord, void, und
   }
 }
 
-/** The value in an encoded record; undefined when the record is damaged or is that of another revision. */
-export function valueIn(encoded: Uint8Array, revision: number): Uint8Array | undefined {
+/** The content of an encoded record; undefined when the record is damaged or is that of another revision. */
+export function contentIn(encoded: Uint8Array, revision: number): VersionContent | undefined {
   const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.length)
   if (bytes.length < recordHeaderBytes || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) return undefined
-  if (bytes.readUInt8(typeAt) !== typeNumbers.put || bytes.readDoubleLE(revisionAt) !== revision)
-    return undefined
-  return encoded.subarray(recordHeaderBytes + bytes.readUInt32LE(keyBytesAt))
+  const type = typeNames[bytes.readUInt16LE(typeAt)]
+  if ((type !== 'put' && type !== 'delete') || bytes.readDoubleLE(revisionAt) !== revision) return undefined
+  const valueStart = recordHeaderBytes + bytes.readUInt32LE(keyBytesAt)
+  const valueEnd = valueStart + bytes.readUInt32LE(valueBytesAt)
+  return {
+    value: type === 'put' ? encoded.subarray(valueStart, valueEnd) : undefined,
+    note: valueEnd < encoded.length ? encoded.subarray(valueEnd) : undefined,
+  }
+}
+
+/** As `contentIn`; undefined also for a deletion. */
+export function valueIn(encoded: Uint8Array, revision: number): Uint8Array | undefined {
+  return contentIn(encoded, revision)?.value
+}
+
+/** True if this is the size of the record of a deletion with a note. */
+export function isNoted({ key, sizeBytes }: Pick<Version, 'key' | 'sizeBytes'>): boolean {
+  return sizeBytes > recordHeaderBytes + Buffer.byteLength(key)
 }
 
 function readRecord(bytes: Buffer, position: number): LogRecord {
-  const type = typeNames[bytes.readUInt8(position + typeAt)]
+  const type = typeNames[bytes.readUInt16LE(position + typeAt)]
   const revision = bytes.readDoubleLE(position + revisionAt)
   if (type === 'compact' || type === 'jump') return { type, revision }
   const keyStart = position + recordHeaderBytes
@@ -132,6 +150,7 @@ function readRecord(bytes: Buffer, position: number): LogRecord {
     createRevision: bytes.readDoubleLE(position + createRevisionAt),
     isDeletion: type === 'delete',
     value: undefined,
+    note: undefined,
     expiresMs: bytes.readDoubleLE(position + expiresAt),
     older: undefined,
     location: 0,
@@ -144,15 +163,16 @@ function encodedRecordSize(bytes: Buffer, position: number): number {
   return (
     recordHeaderBytes +
     bytes.readUInt32LE(position + keyBytesAt) +
-    bytes.readUInt32LE(position + valueBytesAt)
+    bytes.readUInt32LE(position + valueBytesAt) +
+    bytes.readUInt16LE(position + noteBytesAt)
   )
 }
 
 export function recordSize(record: FrameRecord): number {
   if (record.type === 'encoded') return record.bytes.length
   if (record.type === 'compact' || record.type === 'jump') return recordHeaderBytes
-  const { key, value } = record.version
-  return recordHeaderBytes + Buffer.byteLength(key) + (value?.length ?? 0)
+  const { key, value, note } = record.version
+  return recordHeaderBytes + Buffer.byteLength(key) + (value?.length ?? 0) + (note?.length ?? 0)
 }
 
 function writeRecord(bytes: Buffer, record: FrameRecord, position: number): void {
@@ -161,11 +181,11 @@ function writeRecord(bytes: Buffer, record: FrameRecord, position: number): void
     return
   }
   let end = position + recordHeaderBytes
-  bytes.writeUInt32LE(typeNumbers[record.type], position + typeAt)
+  bytes.writeUInt16LE(typeNumbers[record.type], position + typeAt)
   if (record.type === 'compact' || record.type === 'jump') {
     bytes.writeDoubleLE(record.revision, position + revisionAt)
   } else {
-    const { key, value, revision, createRevision, expiresMs } = record.version
+    const { key, value, note, revision, createRevision, expiresMs } = record.version
     const keyBytes = bytes.write(key, end)
     bytes.writeUInt32LE(keyBytes, position + keyBytesAt)
     bytes.writeUInt32LE(value?.length ?? 0, position + valueBytesAt)
@@ -175,6 +195,11 @@ function writeRecord(bytes: Buffer, record: FrameRecord, position: number): void
     end += keyBytes
     if (value) bytes.set(value, end)
     end += value?.length ?? 0
+    if (note) {
+      bytes.writeUInt16LE(note.length, position + noteBytesAt)
+      bytes.set(note, end)
+      end += note.length
+    }
   }
   bytes.writeUInt32LE(crc32(bytes.subarray(position + 4, end)), position)
 }
@@ -188,6 +213,8 @@ const chainAt = 12
 export const frameHeaderBytes = 44
 
 const typeAt = 4
+/** 0 in logs of format 2, where the type has four bytes. */
+const noteBytesAt = 6
 const keyBytesAt = 8
 const valueBytesAt = 12
 const revisionAt = 16

@@ -7,7 +7,7 @@ import type { Clock, Files } from '#/platform/platform.ts'
 import type { Version } from '../local/version.ts'
 import type { Damage } from './damage.ts'
 import { locationOf } from './location.ts'
-import { segmentName } from './segment-header.ts'
+import { segmentName, type SegmentFormat } from './segment-header.ts'
 import { SegmentWriter } from './segment-writer.ts'
 import type { Segment, Segments } from './segments.ts'
 import { verifiedRecords } from './verified-records.ts'
@@ -31,7 +31,9 @@ export async function rewriteSegments(options: RewriteOptions): Promise<void> {
   const { files, clock, folder, run, signal } = options
   const [first, last] = [run[0]!, run.at(-1)!]
   const { storeId, previous } = first.header
-  const header = { storeId, first: first.header.first, last: last.header.last, previous }
+  const hasNotes = run.some(({ header }) => header.format === 3)
+  const format: SegmentFormat = hasNotes ? 3 : 2
+  const header = { format, storeId, first: first.header.first, last: last.header.last, previous }
   const name = segmentName(header)
   const path = join(folder, name)
   await using writer = await SegmentWriter.open({ files, clock, path, header, end: last.chain })

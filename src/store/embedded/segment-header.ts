@@ -10,6 +10,7 @@ import { hash } from 'node:crypto'
 import type { Chain } from './frame.ts'
 
 export interface SegmentHeader {
+  readonly format: SegmentFormat
   /** Identity of the store: a file of another store is recognized. */
   readonly storeId: string
   /** Numbers of the segments whose place this one takes; both are its own number unless it is rewritten. */
@@ -23,6 +24,12 @@ export interface SegmentHeader {
   readonly savedMs?: number
 }
 
+/**
+ * 2: no record has a note. 3: records may have one. Files in which there cannot be notes, such as snapshots, are of
+ * format 2, so that earlier versions of k8ts read them.
+ */
+export type SegmentFormat = 2 | 3
+
 export interface RewrittenChains {
   /** The chain at the end of the segments that were replaced: the next segment continues it. */
   readonly end: Chain
@@ -32,7 +39,8 @@ export interface RewrittenChains {
 
 export const headerBytes = 512
 
-export const formatVersion = 2
+/** The last one that this version of k8ts reads. */
+export const formatVersion = 3
 
 /** The chain before the first segment of a store. */
 export function firstChain(storeId: string): Chain {
@@ -51,9 +59,9 @@ export function rangeOf(name: string): Pick<SegmentHeader, 'first' | 'last'> | u
 }
 
 export function encodeHeader(header: SegmentHeader): Buffer<ArrayBuffer> {
-  const { storeId, first, last, previous, rewritten, savedMs } = header
+  const { format, storeId, first, last, previous, rewritten, savedMs } = header
   const json: HeaderJson = {
-    format: formatVersion,
+    format,
     store: storeId,
     first,
     last,
@@ -75,10 +83,18 @@ export function decodeHeader(block: Uint8Array): DecodedHeader {
   const text = Buffer.from(block.buffer, block.byteOffset, block.length).toString('latin1', 0, headerBytes)
   if (text.slice(textBytes) !== checksumOf(text.slice(0, textBytes))) return undefined
   const json = JSON.parse(text.slice(0, textBytes)) as HeaderJson
-  if (json.format !== formatVersion) return { newer: json.format }
+  const { format } = json
+  if (format !== 2 && format !== 3) return { newer: format }
   const { store: storeId, first, last, end, content, saved: savedMs } = json
   const previous = fromHex(json.previous)
-  const header = { storeId, first, last, previous, ...(savedMs !== undefined && { savedMs }) }
+  const header: SegmentHeader = {
+    format,
+    storeId,
+    first,
+    last,
+    previous,
+    ...(savedMs !== undefined && { savedMs }),
+  }
   if (end === undefined || content === undefined) return header
   return { ...header, rewritten: { end: fromHex(end), content: fromHex(content) } }
 }

@@ -7,16 +7,16 @@ import { assert } from '#/base/assert.ts'
 import { messageOf } from '#/base/message-of.ts'
 import type { Clock, Files, FileStep, FileWriter, Log } from '#/platform/platform.ts'
 import { JournalFullError, type Journal } from '../local/journal.ts'
-import type { Version } from '../local/version.ts'
+import type { Version, VersionContent } from '../local/version.ts'
 import { StoreError } from '../store.ts'
 import type { Damage } from './damage.ts'
-import { encodeFrame, valueIn, type LogRecord } from './frame.ts'
+import { contentIn, encodeFrame, isNoted, type LogRecord } from './frame.ts'
 import { locationOf, positionAt } from './location.ts'
 import { encodeMark, slotPosition } from './mark.ts'
 import { planRewrite } from './plan-rewrite.ts'
 import type { LogContent, SegmentContent } from './read-log.ts'
 import { rewriteSegments } from './rewrite-segments.ts'
-import { encodeHeader, firstChain, headerBytes, segmentName } from './segment-header.ts'
+import { encodeHeader, firstChain, headerBytes, segmentName, type SegmentHeader } from './segment-header.ts'
 import { Segments, type Segment } from './segments.ts'
 import type { SyncWatchdog } from './sync-watchdog.ts'
 import { verifiedRecords } from './verified-records.ts'
@@ -88,13 +88,15 @@ export class SegmentJournal implements Journal {
     await this.#commit(records, versions)
   }
 
-  readValue(version: Version): Uint8Array {
+  readContent(version: Version): VersionContent {
+    if (version.isDeletion && !isNoted(version)) return noContent
     const segment = this.#segments.holding(version)
     assert(segment !== undefined, `the log has the segment of revision ${version.revision}`)
     const positionBytes = positionAt(version.location)
-    const value = valueAt(segment, version)
-    if (value) return value
-    const reason = `the value of ${version.key} at revision ${version.revision} is damaged`
+    const content = contentAt(segment, version)
+    if (content) return content
+    const what = version.isDeletion ? 'note' : 'value'
+    const reason = `the ${what} of ${version.key} at revision ${version.revision} is damaged`
     this.#options.onDamage({ file: segment.name, positionBytes, reason })
     throw new StoreError('damaged', `${segment.name} at byte ${positionBytes}: ${reason}`)
   }
@@ -207,7 +209,8 @@ export class SegmentJournal implements Journal {
     const { storeId, files } = this.#options
     const before = this.#segments.active
     const number = (before?.header.last ?? 0) + 1
-    const header = { storeId, first: number, last: number, previous: before?.chain ?? firstChain(storeId) }
+    const previous = before?.chain ?? firstChain(storeId)
+    const header: SegmentHeader = { format: 3, storeId, first: number, last: number, previous }
     const content: SegmentContent = {
       name: segmentName(header),
       header,
@@ -233,10 +236,11 @@ export class SegmentJournal implements Journal {
 
   async #commit(records: readonly LogRecord[], versions: readonly Version[]): Promise<void> {
     if (this.#failure) throw this.#failure
-    if (this.#segments.active!.endBytes >= this.#options.segmentBytesMax) await this.#beginUnlessFull()
+    if (this.#isActiveComplete) await this.#beginUnlessFull()
     const segment = this.#segments.active!
     const { header, endBytes: positionBytes } = segment
-    const { bytes, chain, positions } = encodeFrame(records, segment.chain)
+    const written = header.format === 2 ? records.map(withoutNote) : records
+    const { bytes, chain, positions } = encodeFrame(written, segment.chain)
     const endBytes = positionBytes + bytes.length
     const lastRevision = versions.at(-1)?.revision ?? segment.lastRevision
     const path = this.#path(segment)
@@ -263,6 +267,12 @@ export class SegmentJournal implements Journal {
     segment.fileBytes = Math.max(segment.fileBytes, endBytes)
     // Space that cannot be reserved is tried again with the next commit.
     if (this.#reserves) this.reserve().catch(() => undefined)
+  }
+
+  /** An earlier version of k8ts reads segments of format 2, so they get no notes. */
+  get #isActiveComplete(): boolean {
+    const { endBytes, header } = this.#segments.active!
+    return endBytes >= this.#options.segmentBytesMax || header.format === 2
   }
 
   async #beginUnlessFull(): Promise<void> {
@@ -370,9 +380,12 @@ const markSyncMs = 5_000
 const extensionBytes = 1024 * 1024
 
 /** Undefined when it is damaged or the disk cannot read it. */
-function valueAt({ reader }: Segment, { location, sizeBytes, revision }: Version): Uint8Array | undefined {
+function contentAt(
+  { reader }: Segment,
+  { location, sizeBytes, revision }: Version,
+): VersionContent | undefined {
   try {
-    return valueIn(reader.read(positionAt(location), sizeBytes), revision)
+    return contentIn(reader.read(positionAt(location), sizeBytes), revision)
   } catch {
     return undefined
   }
@@ -381,6 +394,14 @@ function valueAt({ reader }: Segment, { location, sizeBytes, revision }: Version
 function toRecord(version: Version): LogRecord {
   return { type: version.isDeletion ? 'delete' : 'put', version }
 }
+
+function withoutNote(record: LogRecord): LogRecord {
+  return 'version' in record && record.version.note
+    ? { ...record, version: { ...record.version, note: undefined } }
+    : record
+}
+
+const noContent: VersionContent = { value: undefined, note: undefined }
 
 /**
  * True if a write failed for lack of space: it had no effect, and is repeated at the same position. The outcome of a

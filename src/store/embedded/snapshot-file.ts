@@ -23,7 +23,14 @@ export interface WriteSnapshotOptions {
 export async function writeSnapshotFile(options: WriteSnapshotOptions): Promise<void> {
   const { files, clock, path, storeId, revision, entries } = options
   if (await files.stat(path)) throw new Error(`${path} exists already: choose another name, or remove it`)
-  const header = { storeId, first: 1, last: 1, previous: firstChain(storeId), savedMs: clock.now() }
+  const header = {
+    format: 2,
+    storeId,
+    first: 1,
+    last: 1,
+    previous: firstChain(storeId),
+    savedMs: clock.now(),
+  } as const
   await using writer = await SegmentWriter.open({ files, clock, path, header })
   await writer.add({ type: 'compact', revision })
   for await (const entry of entries) await writer.add(toPutRecord(entry))

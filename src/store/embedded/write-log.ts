@@ -44,7 +44,7 @@ export async function writeLog(options: WriteLogOptions): Promise<void> {
         await finish()
         bytes = 0
       }
-      const header = { storeId, first: number, last: number, previous }
+      const header = { format: 2, storeId, first: number, last: number, previous } as const
       writer ??= await SegmentWriter.open({ files, clock, path: join(folder, segmentName(header)), header })
       bytes += recordSize(record)
       await writer.add(record)
@@ -65,7 +65,7 @@ export async function writeLog(options: WriteLogOptions): Promise<void> {
 
 /** The record of an object that exists. */
 export function toPutRecord({ key, value, revision, createRevision, expiresMs }: StoredEntry): FrameRecord {
-  const place = { older: undefined, location: 0, sizeBytes: 0 }
+  const place = { note: undefined, older: undefined, location: 0, sizeBytes: 0 }
   const version = { key, value, revision, createRevision, expiresMs, isDeletion: false, ...place }
   return { type: 'put', version }
 }

@@ -11,10 +11,16 @@ export const firstKey = Uint8Array.of(0)
  * share an etcd.
  */
 export class KeySpace {
+  /**
+   * Each write puts its note there in the same transaction, so that both have one revision. It is below no key of a
+   * store, as those begin with a slash, and is not read by other API servers.
+   */
+  readonly noteKey: Uint8Array
   readonly #prefix: string
 
   constructor(prefix: string) {
     this.#prefix = prefix
+    this.noteKey = this.key('k8ts/note')
   }
 
   key(key: string): Uint8Array {
@@ -39,6 +45,12 @@ export class KeySpace {
     const { modRevision: revision, createRevision } = kv
     if (type === deleteEvent) return { type: 'delete', key, revision }
     return { type: 'put', key, revision, createRevision, value: owned(kv.value) }
+  }
+
+  /** The note of the revision; undefined when the event is that of another key. */
+  noteIn({ kv }: Event): Uint8Array | undefined {
+    if (kv === undefined || Buffer.compare(kv.key, this.noteKey) !== 0) return undefined
+    return owned(kv.value)
   }
 
   #name(bytes: Uint8Array): string | undefined {

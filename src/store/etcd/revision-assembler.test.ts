@@ -5,7 +5,10 @@ import type { StoreEvent } from '../store.ts'
 import { KeySpace } from './keys.ts'
 import { RevisionAssembler } from './revision-assembler.ts'
 
-/** In `3a 3b | 4c`, a fragment has two events of revision 3 and is followed by one of revision 4. */
+/**
+ * In `3a 3b | 4c`, a fragment has two events of revision 3 and is followed by one of revision 4. `3*x` is the note x of
+ * revision 3, and `a*x` an event with it.
+ */
 function check(given: string, expected: string): void {
   const assembler = new RevisionAssembler(new KeySpace('/k/'), 2)
   const fragments = given.split('|').map(part =>
@@ -23,12 +26,14 @@ function check(given: string, expected: string): void {
 }
 
 function keysOf(events: readonly StoreEvent[]): string {
-  return events.map(event => event.key).join(' ')
+  return events.map(({ key, note }) => (note ? `${key}*${Buffer.from(note).toString()}` : key)).join(' ')
 }
 
 function event(word: string) {
   const [, revision = '', key = ''] = /^(\d+)(.*)$/.exec(word) ?? []
-  const kv = { key: Buffer.from(key.startsWith('!') ? key : `/k/${key}`), value: Buffer.from('v') }
+  const kv = key.startsWith('*')
+    ? { key: Buffer.from('/k/k8ts/note'), value: Buffer.from(key.slice(1)) }
+    : { key: Buffer.from(key.startsWith('!') ? key : `/k/${key}`), value: Buffer.from('v') }
   return { type: 0, kv: { ...kv, createRevision: 1, lease: 0, modRevision: Number(revision) } }
 }
 
@@ -43,6 +48,19 @@ test('watch events are assembled into complete revisions', () => {
 test('keys of other prefixes count for the revision and are not returned', () => {
   check('3!x 4a', '3() 4(a)')
   check('3a 3!x | 3b', ' | 3(a b)')
+})
+
+test('a note belongs to the events of its revision, whatever their order', () => {
+  check('3a 3*x 4b 5*y 5c', '3(a*x) 4(b) 5(c*y)')
+  check('3a | 3*x | 4b', ' |  | 3(a*x) 4(b)')
+  check('3*x | 3a 3b 4*y | 4c', ' | 3(a*x b*x) | 4(c*y)')
+})
+
+test('a note without its write is a missing revision: etcd has compacted the deletion', () => {
+  check('3*x', 'gap')
+  check('3*x 4a', 'gap')
+  check('3*x | 4a', ' | gap')
+  check('3!x 3*x', 'gap')
 })
 
 test('known revisions are skipped, missing ones are detected', () => {

@@ -18,6 +18,8 @@ export class RevisionAssembler {
   #position: number
   /** The events so far of the revision after `#position`, while more may follow. */
   #partial: StoreEvent[] | undefined
+  /** The note of that revision. */
+  #note: Uint8Array | undefined
 
   constructor(keys: KeySpace, position: number) {
     this.#keys = keys
@@ -34,18 +36,29 @@ export class RevisionAssembler {
       const revision = event.kv?.modRevision ?? 0
       // A restarted watch may repeat events.
       if (revision <= this.#position) continue
-      if (this.#partial && revision > this.#position + 1) this.#finish(changes)
+      if (this.#partial && revision > this.#position + 1 && !this.#finish(changes)) return undefined
       if (revision > this.#position + 1) return undefined
       this.#partial ??= []
-      const own = this.#keys.event(event)
+      const note = this.#keys.noteIn(event)
+      const own = note ? undefined : this.#keys.event(event)
+      if (note) this.#note = note
       if (own) this.#partial.push(own)
     }
-    if (this.#partial && !isFragment) this.#finish(changes)
+    if (this.#partial && !isFragment && !this.#finish(changes)) return undefined
     return changes
   }
 
-  #finish(changes: Change[]): void {
-    changes.push({ revision: ++this.#position, events: this.#partial ?? [] })
+  /** False for a note without its write: a deletion that was compacted, of which etcd delivers only the note. */
+  #finish(changes: Change[]): boolean {
+    const events = this.#partial ?? []
+    const note = this.#note
+    if (note && events.length === 0) return false
+    changes.push({
+      revision: ++this.#position,
+      events: note ? events.map(event => ({ ...event, note })) : events,
+    })
     this.#partial = undefined
+    this.#note = undefined
+    return true
   }
 }

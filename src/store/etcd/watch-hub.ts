@@ -131,6 +131,7 @@ const overheadBytes = 200
 function sizeBytes(change: Change): number {
   const valueBytes = (event: StoreEvent): number => (event.type === 'put' ? event.value.length : 0)
   let sum = overheadBytes
-  for (const event of change.events) sum += overheadBytes + event.key.length + valueBytes(event)
+  for (const event of change.events)
+    sum += overheadBytes + event.key.length + valueBytes(event) + (event.note?.length ?? 0)
   return sum
 }

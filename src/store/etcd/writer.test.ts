@@ -11,6 +11,8 @@ const mine = Buffer.from('mine')
 
 const lost = error('deadline-exceeded', 'Deadline exceeded')
 const noSpace = error('resource-exhausted', 'etcdserver: mvcc: database space exceeded')
+const denied = error('permission-denied', 'etcdserver: permission denied')
+const written = TxnResponse.encode({ header: { revision: 9 }, succeeded: true, responses: [] })
 const compacted = error('out-of-range', 'etcdserver: mvcc: required revision has been compacted')
 
 test('a write whose outcome is unknown is reported so, whatever etcd answers to the next attempt', async () => {
@@ -26,6 +28,19 @@ test('a creation whose outcome is unknown is looked for, and never repeated', as
   await check([lost, found(7, 'other', 7)], create, 'unavailable')
   await check([lost, found(9, 'later', 7), compacted], create, 'unavailable')
   await check([lost, found(9, 'later', 7), found(7, 'mine', 7)], create, 'written at 7')
+})
+
+test('a deletion without space, and a write of a note that is denied, are repeated without the note', async () => {
+  const note = Buffer.from('note')
+  const noted = (store: Store) => store.update(key, mine, { expectedRevision: 5, note })
+  await check([denied, written], noted, 'written at 9')
+  await check([denied, denied], noted, 'unavailable')
+  await check([noSpace], noted, 'full')
+  await check([denied, written, written], async store => (await noted(store)) && noted(store), 'written at 9')
+  const deletion = (store: Store) => store.delete(key, { expectedRevision: 5, note })
+  await check([noSpace, written], deletion, 'written at 9')
+  await check([noSpace, noSpace], deletion, 'full')
+  await check([lost, noSpace, conflict(9)], deletion, 'not written')
 })
 
 const update = (store: Store): Promise<WriteResult> => store.update(key, mine, { expectedRevision: 5 })

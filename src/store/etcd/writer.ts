@@ -1,5 +1,5 @@
-import type { GrpcError } from '#/platform/grpc.ts'
-import { StoreError, type Entry, type ReadOptions, type WriteResult } from '../store.ts'
+import { GrpcError } from '#/platform/grpc.ts'
+import { assertNote, StoreError, type Entry, type ReadOptions, type WriteResult } from '../store.ts'
 import { wasNotExecuted, isLeaseMissing, isTransient, storeErrorOf, type EtcdClient } from './client.ts'
 import type { KeySpace } from './keys.ts'
 import { Leases } from './leases.ts'
@@ -11,7 +11,8 @@ export interface Write {
   readonly value: Uint8Array | undefined
   /** 0 means that the key must not exist. */
   readonly expectedRevision: number
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
+  readonly note?: Uint8Array | undefined
 }
 
 export interface WriterOptions {
@@ -30,6 +31,8 @@ export class Writer {
   readonly #keys: KeySpace
   readonly #get: WriterOptions['get']
   readonly #leases: Leases
+  /** The user of the store may not write notes. */
+  #areNotesDenied = false
 
   constructor(options: WriterOptions) {
     this.#client = options.client
@@ -39,16 +42,25 @@ export class Writer {
   }
 
   async write(write: Write): Promise<WriteResult> {
+    if (write.note) assertNote(write.note)
     const { clock, closing, requestTimeoutMs } = this.#client
+    let note = this.#areNotesDenied ? undefined : write.note
     const deadline = clock.monotonicMs() + requestTimeoutMs
     /** The error of an attempt that may have been executed without acknowledgment. */
     let doubt: GrpcError | undefined
+    let denial: GrpcError | undefined
     for (let failures = 0; ; failures++) {
       try {
-        const result = await this.#attempt(write, deadline - clock.monotonicMs())
+        const result = await this.#attempt({ ...write, note }, deadline - clock.monotonicMs())
+        if (denial) this.#stopNotes(denial)
         return doubt && !result.written ? await this.#settle(write, result.current, doubt) : result
       } catch (error) {
         closing.throwIfAborted()
+        if (note && isNoteRejected(write, error)) {
+          note = undefined
+          if (isDenied(error)) denial = error
+          continue
+        }
         if (isLeaseMissing(error) && write.ttlMs !== undefined) this.#leases.forget(write.ttlMs)
         // A rejection of this attempt says nothing about an earlier one.
         else if (!isTransient(error)) throw doubt ? unknownOutcome(write.key, doubt) : storeErrorOf(error)
@@ -61,20 +73,30 @@ export class Writer {
   }
 
   async #attempt(write: Write, timeoutMs: number): Promise<WriteResult> {
-    const { value, ttlMs } = write
+    const { value, ttlMs, note } = write
     const key = this.#keys.key(write.key)
     const lease = ttlMs === undefined ? 0 : await this.#leases.leaseFor(ttlMs)
     const request = TxnRequest.encode({
       compare: [{ target: compareModRevision, key, modRevision: write.expectedRevision }],
-      success: [value ? { requestPut: { key, value, lease } } : { requestDeleteRange: { key } }],
+      success: [
+        value ? { requestPut: { key, value, lease } } : { requestDeleteRange: { key } },
+        ...(note ? [{ requestPut: { key: this.#keys.noteKey, value: note } }] : []),
+      ],
       failure: [{ requestRange: { key } }],
     })
     const response = await this.#client.txn(request, timeoutMs)
     this.#client.alarms.clear('CORRUPT')
-    if (value) this.#client.alarms.clear('NOSPACE')
+    if (value || note) this.#client.alarms.clear('NOSPACE')
     if (response.succeeded) return { written: true, revision: response.header.revision }
     const kv = response.responses[0]?.responseRange?.kvs[0]
     return { written: false, current: kv && this.#keys.entry(kv) }
+  }
+
+  #stopNotes(error: GrpcError): void {
+    if (this.#areNotesDenied) return
+    this.#areNotesDenied = true
+    const key = Buffer.from(this.#keys.noteKey).toString()
+    this.#client.log.warn('Writes have no notes, since etcd denies their key', { key, error })
   }
 
   /**
@@ -134,6 +156,15 @@ const looksMax = 5
 function unknownOutcome(key: string, cause: GrpcError): StoreError {
   const message = `etcd did not say whether it wrote ${key}: ${cause.message}`
   return new StoreError('unavailable', message, { cause })
+}
+
+/** True if the write may succeed without its note: the user may not write it, or etcd has space for deletions only. */
+function isNoteRejected({ value }: Write, error: unknown): boolean {
+  return isDenied(error) || (value === undefined && storeErrorOf(error).reason === 'full')
+}
+
+function isDenied(error: unknown): error is GrpcError {
+  return error instanceof GrpcError && error.code === 'permission-denied'
 }
 
 function isEqual(left: Uint8Array, right: Uint8Array): boolean {

@@ -1,4 +1,4 @@
-import type { Version } from './version.ts'
+import type { Version, VersionContent } from './version.ts'
 
 /** Persistent storage for the versions of a local store. One call at a time. */
 export interface Journal {
@@ -7,8 +7,8 @@ export interface Journal {
    * other error the outcome is unknown.
    */
   append(versions: readonly Version[]): Promise<void>
-  /** The value of a put that has been appended and not discarded. StoreError `damaged` when it cannot be trusted. */
-  readValue(version: Version): Uint8Array
+  /** Of a version that has been appended and not discarded. StoreError `damaged` when it cannot be trusted. */
+  readContent(version: Version): VersionContent
   /** Resolves when the compacted revision is durable. Rejects like `append`. */
   compact(revision: number): Promise<void>
   /** These versions are not in the history any more: the compacted revision that is durable excludes them. */

@@ -7,9 +7,10 @@ import { Heap } from '#/base/heap.ts'
 import type { Clock, Platform, Timer } from '#/platform/platform.ts'
 import { Alarms } from '../alarms.ts'
 import {
+  assertNote,
   StoreError,
+  type DeleteOptions,
   type Entry,
-  type ExpectedRevision,
   type ListOptions,
   type Listing,
   type ReadOptions,
@@ -23,7 +24,7 @@ import {
 } from '../store.ts'
 import type { History } from './history.ts'
 import { JournalFullError, type Journal } from './journal.ts'
-import { toEntry, type ReadValue, type Version } from './version.ts'
+import { toEntry, type ReadContent, type Version } from './version.ts'
 import { ValueCache } from './value-cache.ts'
 import { WatchHub } from './watch-hub.ts'
 
@@ -59,7 +60,7 @@ export class LocalStore implements Store {
   readonly #history: History
   readonly #journal: Journal | undefined
   readonly #hub: WatchHub
-  readonly #readValue: ReadValue
+  readonly #readContent: ReadContent
   readonly #space: WriteSpace | undefined
   /** The newest version of each key with uncommitted writes. */
   readonly #pending = new Map<string, Version>()
@@ -100,8 +101,8 @@ export class LocalStore implements Store {
     if (options.journal) this.#recentValues = new ValueCache({ clock: this.#clock, sizeBytesMax })
     this.#lastRevision = options.history.revision
     this.#recorded = options.history.compacted
-    this.#readValue = version => options.journal!.readValue(version)
-    this.#hub = new WatchHub(options.history, this.#readValue)
+    this.#readContent = version => options.journal?.readContent(version) ?? noContent
+    this.#hub = new WatchHub(options.history, this.#readContent)
   }
 
   /** Schedules the expiry of loaded versions. */
@@ -124,13 +125,13 @@ export class LocalStore implements Store {
     this.#assertOpen()
     const { revision } = options
     const version = revision === undefined ? this.#history.newest(key) : this.#history.at(key, revision)
-    return version && toEntry(version, this.#readValue)
+    return version && toEntry(version, this.#readContent)
   }
 
   async list(options: ListOptions): Promise<Listing> {
     this.#assertOpen()
     const { versions, remaining } = this.#history.list(options)
-    const entries = versions.map(version => toEntry(version, this.#readValue))
+    const entries = versions.map(version => toEntry(version, this.#readContent))
     return { entries, remaining, revision: options.revision ?? this.#history.revision }
   }
 
@@ -142,8 +143,8 @@ export class LocalStore implements Store {
     return this.#write({ key, value, ...options })
   }
 
-  delete(key: string, options: ExpectedRevision): Promise<WriteResult> {
-    return this.#write({ key, value: undefined, expectedRevision: options.expectedRevision })
+  delete(key: string, options: DeleteOptions): Promise<WriteResult> {
+    return this.#write({ key, value: undefined, ...options })
   }
 
   watch(options: WatchOptions): Watch {
@@ -194,6 +195,7 @@ export class LocalStore implements Store {
 
   #write(write: Write): Promise<WriteResult> {
     if (this.#failure) return Promise.reject(this.#failure)
+    if (write.note) assertNote(write.note)
     if (write.key.length > keyBytesMax || (write.value?.length ?? 0) > valueBytesMax) {
       return Promise.reject(
         new StoreError('too-large', `${write.key.slice(0, 200)} exceeds the size limit of the store`),
@@ -225,7 +227,7 @@ export class LocalStore implements Store {
   }
 
   async #lostRace(current: Version | undefined): Promise<WriteResult> {
-    return { written: false, current: current && toEntry(current, this.#readValue) }
+    return { written: false, current: current && toEntry(current, this.#readContent) }
   }
 
   /** The conflicting version is uncommitted and must not be returned yet. */
@@ -242,6 +244,7 @@ export class LocalStore implements Store {
       createRevision: current?.createRevision ?? revision,
       isDeletion: write.value === undefined,
       value: write.value,
+      note: write.note,
       expiresMs: write.ttlMs === undefined ? 0 : this.#clock.now() + write.ttlMs,
       older: undefined,
       location: 0,
@@ -402,7 +405,7 @@ function batchSize(batch: readonly PendingWrite[]): number {
   let bytes = 0
   let count = 0
   while (count < batch.length && count < batchWritesMax && bytes < batchBytesMax)
-    bytes += batch[count++]!.version.value?.length ?? 0
+    bytes += sizeOf(batch[count++]!.version)
   return count
 }
 
@@ -433,15 +436,18 @@ function fullError(cause?: JournalFullError): StoreError {
 }
 
 /** About the size of its record. */
-function sizeOf({ key, value }: Pick<Version, 'key' | 'value'>): number {
-  return key.length + (value?.length ?? 0)
+function sizeOf({ key, value, note }: Pick<Write, 'key' | 'value' | 'note'>): number {
+  return key.length + (value?.length ?? 0) + (note?.length ?? 0)
 }
+
+const noContent = { value: undefined, note: undefined }
 
 interface Write {
   readonly key: string
   readonly value: Uint8Array | undefined
   /** 0 means that the key must not exist. */
   readonly expectedRevision: number
+  readonly note?: Uint8Array | undefined
   readonly ttlMs?: number
   readonly ignoresQuota?: boolean
 }

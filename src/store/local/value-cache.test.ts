@@ -6,7 +6,7 @@ import type { Version } from './version.ts'
 
 function versionOf(revision: number, sizeBytes: number): Version {
   const value = new Uint8Array(sizeBytes)
-  const place = { location: 0, sizeBytes, older: undefined, expiresMs: 0, isDeletion: false }
+  const place = { note: undefined, location: 0, sizeBytes, older: undefined, expiresMs: 0, isDeletion: false }
   return { key: `/registry/${revision}`, revision, createRevision: revision, value, ...place }
 }
 
@@ -61,5 +61,19 @@ test('values that are dropped for lack of space do not make others older', async
   assert.deepEqual(cached(), [3, 4, 5])
   await simulation.advance(5_000)
   assert.deepEqual(cached(), [4, 5])
+  cache[Symbol.dispose]()
+})
+
+test('notes count for the size, also those of deletions, and are dropped with their values', () => {
+  const { clock } = new Simulation({ seed: 1 }).host('a')
+  const cache = new ValueCache({ clock, sizeBytesMax: 100 })
+  const put = { ...versionOf(1, 40), note: new Uint8Array(30) }
+  const deletion = { ...versionOf(2, 0), value: undefined, isDeletion: true, note: new Uint8Array(30) }
+  cache.add([put, deletion])
+  assert.deepEqual([put.value?.length, put.note?.length, deletion.note?.length], [40, 30, 30])
+  cache.add([versionOf(3, 60)])
+  assert.deepEqual([put.value, put.note, deletion.note?.length], [undefined, undefined, 30])
+  cache.add([versionOf(4, 20)])
+  assert.equal(deletion.note, undefined)
   cache[Symbol.dispose]()
 })

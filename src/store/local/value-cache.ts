@@ -1,6 +1,6 @@
 /**
- * The values of recent versions of a store that has them in its journal, too, for readers that are a little behind.
- * Past a size or an age a value is only in the journal.
+ * The values and notes of recent versions of a store that has them in its journal, too, for readers that are a little
+ * behind. Past a size or an age they are only in the journal.
  */
 import { Queue } from '#/base/queue.ts'
 import type { Clock, Timer } from '#/platform/platform.ts'
@@ -13,7 +13,7 @@ export interface ValueCacheOptions {
 
 export class ValueCache implements Disposable {
   readonly #options: ValueCacheOptions
-  /** Versions with values in memory, oldest first; `#sizeBytes` is the size of those values. */
+  /** Versions with content in memory, oldest first; `#sizeBytes` is its size. */
   readonly #versions = new Queue<Version>()
   #sizeBytes = 0
   /** Number of versions that were there when the timer was set. */
@@ -26,9 +26,9 @@ export class ValueCache implements Disposable {
 
   add(versions: readonly Version[]): void {
     for (const version of versions) {
-      if (version.value === undefined) continue
+      if (version.value === undefined && version.note === undefined) continue
       this.#versions.push(version)
-      this.#sizeBytes += version.value.length
+      this.#sizeBytes += contentBytes(version)
     }
     while (this.#sizeBytes > this.#options.sizeBytesMax) this.#evict(1)
     if (this.#timer === undefined && this.#versions.length > 0) this.#age()
@@ -50,11 +50,16 @@ export class ValueCache implements Disposable {
 
   #evict(count: number): void {
     for (const oldest of this.#versions.take(count)) {
-      this.#sizeBytes -= oldest.value!.length
+      this.#sizeBytes -= contentBytes(oldest)
       oldest.value = undefined
+      oldest.note = undefined
     }
     this.#agingCount = Math.max(0, this.#agingCount - count)
   }
+}
+
+function contentBytes({ value, note }: Version): number {
+  return (value?.length ?? 0) + (note?.length ?? 0)
 }
 
 /** A value stays at least this long, and at most twice as long. */

@@ -9,6 +9,8 @@ export interface Version {
   readonly isDeletion: boolean
   /** Undefined for a deletion, and for a value that is only in the journal. */
   value: Uint8Array | undefined
+  /** Undefined without one, and for one that is only in the journal. */
+  note: Uint8Array | undefined
   /** Wall time at which the key expires; 0 for never. */
   readonly expiresMs: number
   /** Older versions, oldest first. Set only on the newest version of a key. */
@@ -18,15 +20,25 @@ export interface Version {
   sizeBytes: number
 }
 
-/** Reads a value that is not in memory. */
-export type ReadValue = (version: Version) => Uint8Array
-
-export function toEntry(version: Version, readValue: ReadValue): Entry {
-  const { key, revision, createRevision } = version
-  return { key, value: version.value ?? readValue(version), revision, createRevision }
+/** What only the journal has of a version that is not recent. */
+export interface VersionContent {
+  /** Undefined for a deletion. */
+  readonly value: Uint8Array | undefined
+  readonly note: Uint8Array | undefined
 }
 
-export function toEvent(version: Version, readValue: ReadValue): StoreEvent {
-  if (version.isDeletion) return { type: 'delete', key: version.key, revision: version.revision }
-  return { type: 'put', ...toEntry(version, readValue) }
+export type ReadContent = (version: Version) => VersionContent
+
+export function toEntry(version: Version, read: ReadContent): Entry {
+  const { key, revision, createRevision } = version
+  return { key, value: version.value ?? read(version).value!, revision, createRevision }
+}
+
+export function toEvent(version: Version, read: ReadContent): StoreEvent {
+  const { key, revision, createRevision, isDeletion } = version
+  const { value, note } = version.value || version.note ? version : read(version)
+  const event: StoreEvent = isDeletion
+    ? { type: 'delete', key, revision }
+    : { type: 'put', key, value: value!, revision, createRevision }
+  return note ? { ...event, note } : event
 }

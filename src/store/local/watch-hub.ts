@@ -5,17 +5,17 @@
 import { forEachPrefix } from '#/base/key-path.ts'
 import { StoreError, type StoreEvent, type Watch, type WatchBatch, type WatchOptions } from '../store.ts'
 import type { History } from './history.ts'
-import { toEvent, type ReadValue, type Version } from './version.ts'
+import { toEvent, type ReadContent, type Version } from './version.ts'
 
 export class WatchHub {
   readonly #history: History
-  readonly #readValue: ReadValue
+  readonly #readContent: ReadContent
   readonly #watchers = new Map<string, Set<Watcher>>()
   #closed = false
 
-  constructor(history: History, readValue: ReadValue) {
+  constructor(history: History, readContent: ReadContent) {
     this.#history = history
-    this.#readValue = readValue
+    this.#readContent = readContent
   }
 
   watch(options: WatchOptions): Watch {
@@ -30,7 +30,7 @@ export class WatchHub {
       const visit = (prefix: string): void => {
         const watchers = this.#watchers.get(prefix)
         if (watchers === undefined) return
-        event ??= toEvent(version, this.#readValue)
+        event ??= toEvent(version, this.#readContent)
         for (const watcher of watchers) {
           watcher.push(event)
           woken.add(watcher)
@@ -57,7 +57,7 @@ export class WatchHub {
   }
 
   event(version: Version): StoreEvent {
-    return toEvent(version, this.#readValue)
+    return toEvent(version, this.#readContent)
   }
 
   add(watcher: Watcher): void {
