@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { Comparison, format, repeat, type Operation, type Subject } from './api/comparison.ts'
 import { fetchOnce, runLoad, type Load } from './api/load.ts'
 import { readTarget, startApiServer, startBareServer, usageOf, type Running } from './api/processes.ts'
+import { podJson } from './api/pod-json.ts'
 import { runWatchers } from './api/watchers.ts'
 
 const { values: options } = parseArgs({
@@ -148,23 +149,4 @@ async function measureIdle({ pid }: Running): Promise<void> {
   const share = ((usageOf(pid).cpuSeconds - before.cpuSeconds) / (idleMs / 1_000)) * 100
   const { memoryMb } = usageOf(pid)
   console.log(`idle for a minute: ${share.toFixed(2)} % of a core, memory ${format(memoryMb)} MB`)
-}
-function podJson(number: number): string {
-  return JSON.stringify({
-    kind: 'Pod',
-    apiVersion: 'v1',
-    metadata: { name: `pod-${number}`, labels: { app: 'web', shard: String(number % 100) } },
-    spec: {
-      containers: [
-        {
-          name: 'web',
-          image: 'registry.example.com/web:1.2.3',
-          ports: [{ containerPort: 8080, name: 'http' }],
-          env: [{ name: 'MODE', value: 'production' }],
-          resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '256Mi' } },
-          readinessProbe: { httpGet: { path: '/ready', port: 'http' } },
-        },
-      ],
-    },
-  })
 }

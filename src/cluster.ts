@@ -42,12 +42,14 @@ import { isHandOver } from '#/platform/hand-over.ts'
 import type { HttpClientTls } from '#/platform/http-client.ts'
 import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store, StoreAlarms } from '#/store/store.ts'
-import type { ClusterOptions } from '#/cluster/cluster-options.ts'
+import type { ApiServerParts, ClusterOptions, ControlPlaneParts } from '#/cluster/cluster-options.ts'
 import type { ControlPlane } from '#/cluster/control-plane.ts'
+import { debugState } from '#/cluster/debug-state.ts'
 import type { ContainerNode } from '#/cluster/container-node.ts'
 import { openDataFolder, requireReadableFormat } from '#/cluster/data-folder-format.ts'
 import type { LockHolder } from '#/cluster/lock-folder.ts'
 import type { ScheduledSnapshots } from '#/cluster/scheduled-snapshots.ts'
+import { openHistory } from '#/cluster/open-history.ts'
 import { listenAgain } from '#/cluster/listen-again.ts'
 import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
 import {
@@ -120,7 +122,7 @@ export class Cluster implements AsyncDisposable {
         profiler: machine.profiler,
         flowControl: () => this.#apiServer?.flowControl,
       }),
-      debug: path => this.#controlPlane?.schedulingDecision(schedulingPath.exec(path)?.[1] ?? ''),
+      debug: path => debugState(path, { apiServer: this.#apiServer, controlPlane: this.#controlPlane }),
     })
   }
 
@@ -186,7 +188,7 @@ export class Cluster implements AsyncDisposable {
     await this.#writeKubeconfig(certificates)
     const opened = await this.#openStore(settings)
     onProgress(`store: ${describeStore(this.#options.store)}`)
-    await this.#startApiServer({ store: opened.store, settings, certificates, audit, node })
+    await this.#startApiServer({ opened, settings, certificates, audit, node })
     this.#runEncryptionMaintenance(opened, settings)
     await this.#startSnapshots()
     await this.#recordCrash()
@@ -316,15 +318,16 @@ export class Cluster implements AsyncDisposable {
     })
   }
 
-  async #startApiServer({ store, settings, certificates, audit, node }: ApiServerParts): Promise<void> {
+  async #startApiServer({ opened, settings, certificates, audit, node }: ApiServerParts): Promise<void> {
     const { platform, build, machine } = this.#options
     const { connectHttp } = machine
     const { encryption: _encryption, audit: _audit, kubeletTls: _tls, ...given } = settings
-    const { advertiseAddress, proxyClient, ...rest } = given
+    const { advertiseAddress, proxyClient, historyLimits, ...rest } = given
+    const log = historyLimits && this.#started.use(await openHistory(historyLimits, this.#options))
     const apiServer = await ApiServer.start({
       ...rest,
       platform,
-      store,
+      store: opened.store,
       build,
       advertise: {
         address: advertiseAddress ?? node?.network.nodeAddress ?? reachableHost(this.#options.host),
@@ -340,6 +343,8 @@ export class Cluster implements AsyncDisposable {
         verifiesAll: settings.kubeletTls.authorities !== undefined,
         simulated: name => this.#controlPlane?.kubeletClient(name),
       },
+      history: log && { log, encryption: opened.encryption },
+      passes: node?.passes,
       ...(audit && { audit }),
       observability: this.#observability,
       metrics: this.#metrics,
@@ -478,23 +483,8 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-interface ApiServerParts {
-  readonly store: Store
-  readonly settings: ApiServerSettings
-  readonly certificates: ClusterCertificates
-  readonly audit: Audit | undefined
-  readonly node: ContainerNode | undefined
-}
-
-interface ControlPlaneParts extends Omit<ApiServerParts, 'store' | 'audit'> {
-  readonly scheduler: SchedulerConfiguration | undefined
-}
-
 /** Defaults that flags override. */
 const defaults = { serviceAccountIssuer, enabledPlugins: ['NodeRestriction'] }
-
-/** `/debug/scheduling/NAMESPACE/POD` */
-const schedulingPath = /^\/debug\/scheduling\/([^/]+\/[^/]+)$/
 
 /** Maximum time that running requests have to finish when the cluster stops. */
 const requestGraceMs = 5_000

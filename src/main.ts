@@ -16,9 +16,17 @@ const commands: CommandTable = {
     summary: 'Show and validate configuration files of init and join',
     load: () => import('#/commands/config.ts'),
   },
+  'console': {
+    summary: 'Open the web page that shows a cluster',
+    load: () => import('#/commands/console.ts'),
+  },
   'controller-manager': {
     summary: 'Run only the controllers',
     load: () => import('#/commands/controller-manager.ts'),
+  },
+  'diff': {
+    summary: 'Show what changed between two moments',
+    load: () => import('#/commands/diff.ts'),
   },
   'dns': { summary: 'Run only a DNS server of a cluster', load: () => import('#/commands/dns.ts') },
   'down': { summary: 'Remove a cluster with all its data', load: () => import('#/commands/down.ts') },
@@ -29,6 +37,14 @@ const commands: CommandTable = {
   'generate': {
     summary: 'Generate types or definitions of custom resources',
     load: () => import('#/commands/generate.ts'),
+  },
+  'get': {
+    summary: 'Show objects, also as they were at an earlier moment',
+    load: () => import('#/commands/get.ts'),
+  },
+  'history': {
+    summary: 'List the versions of an object',
+    load: () => import('#/commands/history.ts'),
   },
   'host': {
     summary: 'Run the processes of this host of a cluster of several machines',
@@ -75,6 +91,10 @@ const commands: CommandTable = {
   },
   'token': { summary: 'Manage bootstrap tokens', load: () => import('#/commands/token.ts') },
   'trace': { summary: 'Explain scheduling decisions', load: () => import('#/commands/trace.ts') },
+  'undo': {
+    summary: 'Restore an earlier version of an object',
+    load: () => import('#/commands/undo.ts'),
+  },
   'upgrade': {
     summary: 'Upgrade a running cluster to this version',
     load: () => import('#/commands/upgrade.ts'),

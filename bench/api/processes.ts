@@ -17,11 +17,15 @@ export interface Running extends AsyncDisposable {
   readonly startMs: number
 }
 
-export async function startApiServer(folder: string, environment = process.env): Promise<Running> {
+export async function startApiServer(
+  folder: string,
+  environment = process.env,
+  flags: readonly string[] = [],
+): Promise<Running> {
   const started = performance.now()
   const child = spawn(
     join(root, 'k8ts'),
-    ['apiserver', withoutAccounts, '--data-dir', folder, '--port', '0'],
+    ['apiserver', withoutAccounts, '--data-dir', folder, '--port', '0', ...flags],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: environment,

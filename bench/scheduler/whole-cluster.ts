@@ -2,6 +2,7 @@ import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
+import { openHistoryLog } from '#/history/history-log.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import { Scheduler } from '#/scheduler/scheduler.ts'
@@ -15,6 +16,7 @@ export interface Measured {
 
 const creatorsUsual = 8
 const pollMs = 25
+const hourMs = 3_600_000
 
 /**
  * Measures from the creation of the first pod until the last one is bound, with everything in one process.
@@ -23,10 +25,18 @@ export async function benchPodBinding(
   workload: Workload,
   nodeCount: number,
   podCount: number,
+  { recordsHistory = false }: { readonly recordsHistory?: boolean } = {},
 ): Promise<Measured> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   await using store = await MemoryStore.open({ platform })
-  const server = await ApiServer.start({ platform, store, build: { version: '0.0.0' } })
+  const limits = { folder: undefined, maxAgeMs: hourMs, maxBytes: 64 * 1024 ** 2 }
+  const log = recordsHistory ? await openHistoryLog({ platform, ...limits }) : undefined
+  const server = await ApiServer.start({
+    platform,
+    store,
+    build: { version: '0.0.0' },
+    ...(log && { history: { log } }),
+  })
   const clientAs = (username: string, groups: readonly string[]): Client => {
     const user = { username, groups: [...groups, 'system:authenticated'] }
     const transport = inProcessTransport({ handle: server.handle, user })
@@ -57,6 +67,7 @@ export async function benchPodBinding(
   stopping.abort()
   await running
   await server.stop()
+  await log?.[Symbol.asyncDispose]()
   return { podsPerSecond: podCount / seconds, cpuMsPerPod: (user + system) / 1_000 / podCount }
 }
 

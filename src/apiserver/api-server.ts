@@ -3,36 +3,25 @@
  * cache of the whole cluster, to HTTP clients through `server.ts` and to in-process components through
  * `handle`.
  */
+import type { Resource } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
-import type { HttpConnect } from '#/platform/http-client.ts'
-import type { Platform } from '#/platform/platform.ts'
-import type { ProcessMemory } from '#/platform/process-usage.ts'
 import { Compactor } from '#/store/compactor.ts'
-import type { Store } from '#/store/store.ts'
-import type { AdmissionPluginFactory } from './admission.ts'
 import { AdmissionChain, noAdmission, type AdmissionPlugin } from './admission/admission-chain.ts'
-import type { PluginContext, TolerationSeconds } from './admission/plugin-context.ts'
-import { Aggregator, type ProxyClientCertificate } from './aggregator.ts'
+import type { PluginContext } from './admission/plugin-context.ts'
+import type { Advertise, ApiServerOptions } from './api-server-options.ts'
+import { Aggregator } from './aggregator.ts'
 import { CustomResources } from './apiextensions/custom-resources.ts'
 import { clusterIpUse } from './allocation/cluster-ips.ts'
-import { nodePortUse, type PortRange } from './allocation/node-ports.ts'
+import { nodePortUse } from './allocation/node-ports.ts'
 import { AllocationRepair } from './allocation/repair.ts'
-import type { Audit } from './audit.ts'
-import { Authentication, type AuthenticationSettings } from './authn.ts'
+import { Authentication } from './authn.ts'
 import { impersonate } from './authn/impersonation.ts'
 import { ServiceAccountIssuerDiscovery, keysPath } from './authn/service-account-issuer-discovery.ts'
-import {
-  createAuthz,
-  defaultAuthorizers,
-  reconcileRoles,
-  type AuthorizerSettings,
-  type Authz,
-} from './authz.ts'
+import { createAuthz, defaultAuthorizers, reconcileRoles, type Authz } from './authz.ts'
 import type { Authorizer } from './authz/authorizer.ts'
 import { ApiServerPeers, bootstrap, keepAuthenticationTrust } from './bootstrap.ts'
 import { Discovery } from './discovery.ts'
-import { versionInfo, type Build } from './discovery/server-version.ts'
-import type { FeatureGate } from './api-enablement.ts'
+import { versionInfo } from './discovery/server-version.ts'
 import { hooks, resourcesOf, subresources, virtual } from './builtin-handlers.ts'
 import { FlowControl, type RequestLimits } from './flow-control.ts'
 import { maxInFlight } from './flow-control/max-in-flight.ts'
@@ -40,19 +29,22 @@ import { guardMemory } from './memory-guard.ts'
 import { reconcileDanglingConditions } from './flow-control/dangling-schemas.ts'
 import { OpenApi } from './openapi.ts'
 import { measure, measureFilter } from './measure.ts'
-import type { Metrics, ObjectCount } from './metrics.ts'
+import type { ObjectCount } from './metrics.ts'
 import type { FilterName } from './metrics/requests.ts'
 import { controllerHooks, PostStartHooks, watchCacheHooks } from './post-start-hooks.ts'
-import type { Observability } from './observability.ts'
 import { PathNotFoundError, pipeline, type Handle, type Next, type Stage } from './pipeline.ts'
+import { ObjectHistory } from './object-history.ts'
+import { HistoryPaths } from './object-history/history-paths.ts'
+import type { ActiveWatch } from './registry/active-watch.ts'
 import { WatchCache, type ObjectCache } from './registry/watch-cache.ts'
 import type { Registry, RegistryExtension } from './registry/registry.ts'
 import { prefixOf, storeRoot } from './registry/store-keys.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
-import { followFile, type ReloadedFile } from './reloaded-file.ts'
+import { recordOrigin } from './request-origin.ts'
+import { followFile } from './reloaded-file.ts'
 import { Router, type RouterOptions, type VerbHandlers } from './router.ts'
 import { KubeletSummaries } from './kubelet-summaries.ts'
-import { Kubelets, type KubeletAccess } from './kubelets.ts'
+import { Kubelets } from './kubelets.ts'
 import { RemoteClients } from './proxy/remote-clients.ts'
 import { podLog } from './subresources/pod-log.ts'
 import { podStreams } from './subresources/pod-streams.ts'
@@ -66,72 +58,6 @@ import { recordStoreAlarms } from './store-alarms.ts'
 import { limitStreams } from './stream-limits.ts'
 import { whenAvailable } from './when-available.ts'
 
-export interface ApiServerOptions {
-  readonly platform: Platform
-  /** Owned by the caller, which closes it after the server has stopped. */
-  readonly store: Store
-  /** Version information for /version. */
-  readonly build: Build
-  /** Creates the admission plugins in execution order; see `readAdmission`. */
-  readonly admission?: AdmissionPluginFactory
-  /** Authenticators; client certificates only when absent. */
-  readonly authentication?: AuthenticationSettings
-  /** Authorizers in order; Node and RBAC when absent. */
-  readonly authorizers?: readonly AuthorizerSettings[]
-  /** Configuration files that are read again while the server runs. */
-  readonly reloads?: ApiServerReloads
-  /** Connects to external servers; required for webhooks and extension servers. */
-  readonly connectHttp?: HttpConnect
-  /** Client certificate for extension servers. Called for each request, because it may be renewed. */
-  readonly proxyClient?: () => ProxyClientCertificate
-  /**
-   * Access to kubelets, pods and services. When absent, there are no logs, exec, attach, port-forward and
-   * proxy subresources.
-   */
-  readonly kubelets?: KubeletAccess
-  /** True to serve the metrics.k8s.io resources without access to kubelets, for simulated nodes. */
-  readonly servesResourceMetrics?: boolean
-  /** Built-in versions that are served in addition to the default ones: `storagemigration.k8s.io/v1beta1`. */
-  readonly enabledVersions?: readonly string[]
-  readonly featureGates?: readonly FeatureGate[]
-  /** Owned by the caller, which runs it longer than the server. */
-  readonly audit?: Audit
-  /** Serves health and metrics; see `observability.ts`. */
-  readonly observability?: Observability
-  /** The memory of the process; unlimited when absent. */
-  readonly memory?: ProcessMemory
-  /** Limits on concurrent requests; unlimited when absent. */
-  readonly limits?: RequestLimits
-  /** Timeout for requests that are not long-running. */
-  readonly requestTimeoutMs?: number
-  readonly tolerationSeconds?: TolerationSeconds
-  /** Absent when metrics are not recorded. */
-  readonly metrics?: Metrics
-  /** Told which steps of the start have finished. */
-  readonly startHooks?: PostStartHooks
-  /** The address and port at which pods and nodes reach this server. */
-  readonly advertise?: Advertise
-  /** Set if other API servers use the same store; host name of this one. */
-  readonly sharedStore?: { readonly hostName: string }
-  /** Service CIDRs, one per IP family, the default family first. */
-  readonly serviceCidrs?: readonly string[]
-  readonly nodePorts?: PortRange
-  /** TTL of Events. */
-  readonly eventTtlMs?: number
-  /** Time until old revisions of the store are compacted; 0 never. */
-  readonly compactionIntervalMs?: number
-}
-
-export interface ApiServerReloads {
-  readonly authorizers?: ReloadedFile<readonly AuthorizerSettings[]>
-  readonly issuers?: ReloadedFile<NonNullable<AuthenticationSettings['issuers']>>
-}
-
-export interface Advertise {
-  readonly address: string
-  readonly port: number
-}
-
 export class ApiServer {
   readonly scheme: Scheme
   readonly handle: Handle
@@ -139,6 +65,8 @@ export class ApiServer {
   readonly authorizer: Authorizer
   readonly #replaceAuthorizers: Authz['replaceAuthorizers']
   readonly #cache: WatchCache
+  readonly #history: ObjectHistory | undefined
+  readonly #historyPaths: HistoryPaths
   readonly #registry: Registry
   #extension: RegistryExtension | undefined
   #flowControl: FlowControl | undefined
@@ -160,14 +88,18 @@ export class ApiServer {
     this.scheme = new Scheme(resourcesOf(options))
     const { memory } = options
     const decodedBytesMax = memory ? memory.heapBytesMax / decodedHeapShare : Infinity
-    const { metrics } = options
-    this.#cache = new WatchCache({ store, platform, prefix: storeRoot, decodedBytesMax, metrics })
+    const { metrics, history: recorded } = options
+    const history = recorded && new ObjectHistory({ ...recorded, platform, store, scheme: this.scheme })
+    this.#history = history
+    const cached = { store, platform, prefix: storeRoot, decodedBytesMax, metrics }
+    this.#cache = new WatchCache({ ...cached, recorder: history?.recorder })
     memory?.onIdle(() => this.#cache.release())
     const { nodePorts, connectHttp } = options
     const parts = {
       platform,
       store,
       scheme: this.scheme,
+      watches: new Set<ActiveWatch>(),
       hooks,
       ...(nodePorts && { nodePorts }),
       ...(metrics && { metrics }),
@@ -191,7 +123,9 @@ export class ApiServer {
         metrics && { metrics: metrics.admission, clock: platform.clock },
       ),
       ...(genericHooks && { genericHooks }),
+      ...(history && { history }),
     }
+    this.#historyPaths = this.#readHistory(options)
     const own = { ...this.#registry, admission: noAdmission }
     this.#customResources = new CustomResources(own, connectHttp)
     const { proxyClient } = options
@@ -235,6 +169,16 @@ export class ApiServer {
     return this.#isReady
   }
 
+  /** The watches that are being served. */
+  get watches(): ReadonlySet<ActiveWatch> {
+    return this.#registry.watches
+  }
+
+  /** Revision of the last change of an object of the resource. */
+  lastChange(resource: Resource): number {
+    return this.#cache.lastChange(prefixOf(resource, ''))
+  }
+
   /** Undefined if priority and fairness is not enabled. */
   get flowControl(): FlowControl | undefined {
     return this.#flowControl
@@ -260,7 +204,8 @@ export class ApiServer {
       if (!signal.aborted) platform.log.error('watch cache stopped: lost connection to the store', { error })
       reject(error)
     })
-    this.#running = Promise.all([cacheRun, this.#runCompactor(options)]).then(() => undefined)
+    const historyRun = this.#history?.run(signal)
+    this.#running = Promise.all([cacheRun, this.#runCompactor(options), historyRun]).then(() => undefined)
     await promise
     startHooks.finish(...watchCacheHooks)
     await this.#registry.admission.start()
@@ -350,15 +295,24 @@ export class ApiServer {
     return admission?.(context) ?? []
   }
 
+  #readHistory({ platform: { clock }, passes }: ApiServerOptions): HistoryPaths {
+    const history = this.#history
+    const { authorizer } = this
+    history?.readFrom({ cache: this.#cache, authorizer })
+    return new HistoryPaths({ clock, authorizer, isReady: () => this.#isReady, history, passes })
+  }
+
   /** The request pipeline, in order. */
   #stages(options: ApiServerOptions): readonly Stage[] {
     const { platform, audit, limits, memory, observability, metrics } = options
     const { requestTimeoutMs = defaultRequestTimeoutMs } = options
+    const { recordsOrigins = options.history !== undefined } = options
     const { clock } = platform
     const measured = (name: FilterName): readonly Stage[] =>
-      metrics ? [measureFilter(metrics, clock, name)] : []
+      metrics || recordsOrigins ? [measureFilter(metrics, clock, name)] : []
     return [
       ...this.#measuring(options),
+      ...(recordsOrigins ? [recordOrigin(clock)] : []),
       requestTimeout({ clock, metrics }, requestTimeoutMs),
       ...(audit ? [audit.unauthenticatedStage] : []),
       authenticate(this.authentication, metrics && { metrics: metrics.access, clock }),
@@ -465,6 +419,7 @@ export class ApiServer {
   async #answerPath(context: RequestContext): Promise<ApiResponse> {
     const response =
       this.#issuerMetadata?.handle(context) ??
+      this.#historyPaths.handle(context) ??
       this.#discovery.handle(context) ??
       (await this.#openApi.handle(context))
     if (response) return response

@@ -17,7 +17,7 @@ import { scale } from './subresources/scale.ts'
 import { componentStatuses } from './virtual/component-statuses.ts'
 import { nodeMetrics, podMetrics } from './virtual/metrics-resources.ts'
 import type { RouterOptions, VerbHandlers } from './router.ts'
-import type { ApiServerOptions } from './api-server.ts'
+import type { ApiServerOptions } from './api-server-options.ts'
 
 /** The built-in resources, with the configured TTL for Events. */
 export function resourcesOf(

@@ -6,6 +6,7 @@
 import { resolve } from 'node:path'
 import { parseIp } from '#/api/net/ip.ts'
 import { tryParseDurationMs } from '#/api/text/duration.ts'
+import { tryParseQuantity } from '#/api/text/quantity.ts'
 import {
   enumFlag,
   describeFlags,
@@ -112,6 +113,15 @@ const storage = {
   'encryption-provider-config-automatic-reload': boolFlag('reload the EncryptionConfiguration on change'),
   'event-ttl': duration('TTL of Events (1h)'),
   'etcd-compaction-interval': duration('time until old revisions of the store are compacted (5m); 0 never'),
+  'history-max-age': duration('time for which versions of objects are kept (24h); 0 turns the history off'),
+  'history-max-size': valueFlag('SIZE', 'maximum size of the history (256Mi)', {
+    parse: parseSize,
+    what: 'a size such as 256Mi',
+  }),
+  'history-dir': valueFlag('DIR', 'folder of the history (DIR/history; with a memory store in memory)', {
+    parse: given => (given === '' ? undefined : resolve(given)),
+    what: 'a folder',
+  }),
 }
 
 const auditModes = ['batch', 'blocking', 'blocking-strict'] as const
@@ -220,6 +230,14 @@ function parsePortRange(given: string): PortRange | undefined {
   const from = Number(first)
   const to = sign === undefined ? from : sign === '-' ? Number(second) : from + Number(second)
   return from >= 1 && from <= to && to < 2 ** 16 ? { from, to } : undefined
+}
+
+/** In bytes. */
+function parseSize(given: string): number | undefined {
+  const quantity = tryParseQuantity(given)
+  if (quantity === undefined) return undefined
+  const sizeBytes = Number(quantity.nanos / 1_000_000_000n)
+  return sizeBytes > 0 && Number.isSafeInteger(sizeBytes) ? sizeBytes : undefined
 }
 
 /** Resolved against the working directory; empty means none. */

@@ -54,15 +54,25 @@ export function measure({ metrics, clock, resourceOf }: MeasureOptions): Stage {
   }
 }
 
-/** Observes the time between the end of the previous measured stage and the end of this one. */
-export function measureFilter(metrics: Metrics, clock: Clock, name: FilterName): Stage {
-  const series = metrics.requests.filter(name)
+/** Records the time between the end of the previous measured stage and the end of this one. */
+export function measureFilter(metrics: Metrics | undefined, clock: Clock, name: FilterName): Stage {
+  const series = metrics?.requests.filter(name)
+  const step = stepNames[name]
   return (context, next) => {
     const nowMs = clock.monotonicMs()
-    series.observe((nowMs - context.stageStartedMs) / 1_000)
+    const { stageStartedMs, origin } = context
+    series?.observe((nowMs - stageStartedMs) / 1_000)
+    if (step) origin?.addStep(step, stageStartedMs, nowMs)
     context.stageStartedMs = nowMs
     return next(context)
   }
+}
+
+/** Stages that are steps in the origin of a write. */
+const stepNames: { readonly [Name in FilterName]?: string } = {
+  authentication: 'authentication',
+  priorityandfairness: 'priority-and-fairness',
+  authorization: 'authorization',
 }
 
 interface RequestParts {

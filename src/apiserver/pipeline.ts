@@ -76,6 +76,7 @@ class Context implements RequestContext {
   impersonation: NonNullable<RequestContext['impersonation']> | undefined = undefined
   responseHeaders: Readonly<Record<string, string>> | undefined = undefined
   bodyAnnotations: Map<string, string> | undefined = undefined
+  origin: RequestContext['origin'] = undefined
   isAudited = false
   stageStartedMs = 0
   excludedMs = 0

@@ -140,6 +140,9 @@ export function isProfilePath(path: string): boolean {
   return path.startsWith('/debug/pprof/')
 }
 
+/** Streams the writes of the cluster; long-running if the client follows. */
+export const writesPath = '/k8ts/writes'
+
 /** Parses booleans in queries as Kubernetes does: present without a value means true. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== '0' && value.toLowerCase() !== 'false'

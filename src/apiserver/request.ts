@@ -4,6 +4,7 @@
  */
 import type { ApiRequest, UserInfo } from '#/api/transport.ts'
 import type { RequestInfo } from './request-info.ts'
+import type { RequestOrigin } from './request-origin.ts'
 
 export type {
   ApiRequest,
@@ -43,6 +44,8 @@ export interface RequestContext {
   stageStartedMs: number
   /** Time spent in webhooks and in the queues of priority and fairness. */
   excludedMs: number
+  /** Set for requests that may write, if origins are recorded. */
+  origin?: RequestOrigin | undefined
   /** The server ended the request itself, by a timeout or a limit. */
   isTerminated: boolean
 }

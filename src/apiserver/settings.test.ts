@@ -88,6 +88,7 @@ test("without flags the settings are kube-apiserver's defaults", async () => {
     limits: { fairness: 'priority and fairness', readOnly: 400, mutating: 200 },
     requestTimeoutMs: 60_000,
     compactionIntervalMs: 300_000,
+    historyLimits: { maxAgeMs: 86_400_000, maxBytes: 268_435_456 },
     kubeletTls: {},
     reloads: {},
   })
@@ -241,6 +242,10 @@ test('flags and files configure auditing, encryption, limits and services', asyn
     compactionIntervalMs: 30_000,
     tolerationSeconds: { notReady: 5, unreachable: 300 },
   })
+  await check('--history-max-age 2h --history-max-size 1Gi --history-dir /history', {
+    historyLimits: { maxAgeMs: 7_200_000, maxBytes: 1_073_741_824, folder: '/history' },
+  })
+  await check('--history-max-age 0', { historyLimits: undefined } as never)
 })
 
 test('an invalid value is reported with its flag', async () => {

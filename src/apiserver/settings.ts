@@ -18,7 +18,7 @@ import type { FrontProxyOptions } from './authn/front-proxy.ts'
 import type { AuthorizerSettings } from './authz.ts'
 import { parseEncryptionConfiguration } from './encryption.ts'
 import type { ApiServerFlags } from './flags.ts'
-import type { ApiServerReloads } from './api-server.ts'
+import type { ApiServerReloads } from './api-server-options.ts'
 import type { RequestLimits } from './flow-control.ts'
 import { readAudit } from './settings/audit.ts'
 import {
@@ -42,6 +42,8 @@ export interface ApiServerSettings {
   readonly requestTimeoutMs: number
   readonly eventTtlMs?: number
   readonly compactionIntervalMs: number
+  /** Absent if no history is kept. */
+  readonly historyLimits?: HistoryLimits
   readonly advertiseAddress?: string
   readonly serviceCidrs?: readonly string[]
   readonly enabledVersions?: readonly string[]
@@ -51,6 +53,13 @@ export interface ApiServerSettings {
   readonly proxyClient?: ProxyClientCertificate
   readonly kubeletTls: KubeletTlsSettings
   readonly reloads: ApiServerReloads
+}
+
+export interface HistoryLimits {
+  readonly maxAgeMs: number
+  readonly maxBytes: number
+  /** When absent, that of the cluster. */
+  readonly folder?: string
 }
 
 /** When absent, the cluster's own. */
@@ -93,6 +102,7 @@ export async function readApiServerSettings(
   const authentication = await readAuthentication(flags, platform, ownIssuer)
   const authorizers = await readAuthorization(flags, platform)
   const authorization = await readAuthorizationReload(flags, platform, authorizers)
+  const historyLimits = historyLimitsOf(flags)
   return {
     authentication: withoutUnlimitedAnonymous(authentication, authorizers, platform),
     authorizers,
@@ -107,6 +117,7 @@ export async function readApiServerSettings(
     requestTimeoutMs: timeoutOf(flags),
     ...(flags['event-ttl'] && { eventTtlMs: flags['event-ttl'] }),
     compactionIntervalMs: flags['etcd-compaction-interval'] ?? 300_000,
+    ...(historyLimits && { historyLimits }),
     ...(flags['advertise-address'] && { advertiseAddress: flags['advertise-address'] }),
     ...(serviceCidrs && { serviceCidrs }),
     ...(flags['runtime-config'] && { enabledVersions: flags['runtime-config'] }),
@@ -232,6 +243,12 @@ function limitsOf(flags: ApiServerFlags): RequestLimits {
     )
   }
   return { fairness: isFair ? 'priority and fairness' : 'max in flight', readOnly, mutating }
+}
+
+function historyLimitsOf(flags: ApiServerFlags): HistoryLimits | undefined {
+  const maxAgeMs = flags['history-max-age'] ?? 86_400_000
+  const { 'history-max-size': maxBytes = 256 * 1024 ** 2, 'history-dir': folder } = flags
+  return maxAgeMs === 0 ? undefined : { maxAgeMs, maxBytes, ...(folder !== undefined && { folder }) }
 }
 
 function timeoutOf(flags: ApiServerFlags): number {

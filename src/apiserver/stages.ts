@@ -17,7 +17,7 @@ import { Deadlines } from './deadlines.ts'
 import type { Metrics } from './metrics.ts'
 import type { AccessMetrics, AuthorizationOutcome } from './metrics/access.ts'
 import type { Next, Stage } from './pipeline.ts'
-import { isConnectSubresource, isProfilePath, type RequestInfo } from './request-info.ts'
+import { isConnectSubresource, isProfilePath, writesPath, type RequestInfo } from './request-info.ts'
 import { annotate, type ApiResponse, type RequestContext } from './request.ts'
 
 /** Where access decisions are recorded. */
@@ -183,7 +183,7 @@ function readPatience(query: URLSearchParams): number {
 }
 
 function isLong(info: RequestInfo): boolean {
-  if (!info.isResource) return isProfilePath(info.path)
+  if (!info.isResource) return isProfilePath(info.path) || info.path === writesPath
   return info.verb === 'watch' || isConnectSubresource(info)
 }
 

@@ -25,6 +25,8 @@ export interface WebhookRequest {
   readonly body: JsonValue
   readonly timeoutSeconds: number
   readonly signal?: AbortSignal
+  /** Headers of W3C Trace Context. */
+  readonly traceHeaders?: Readonly<Record<string, string>>
 }
 
 type WebhookClientContext = Pick<PluginContext, 'platform' | 'cache' | 'connectHttp'>
@@ -42,7 +44,7 @@ export class WebhookClient {
 
   /** Throws WebhookCallError. */
   async call(config: WebhookClientConfig, question: WebhookRequest): Promise<JsonValue> {
-    const { body, timeoutSeconds, signal } = question
+    const { body, timeoutSeconds, signal, traceHeaders } = question
     const target = targetOf(config)
     const path = `${target.path}?timeout=${timeoutSeconds}s`
     let address = target.host
@@ -54,7 +56,7 @@ export class WebhookClient {
       const { tls, headers } = await this.#credentials(target, signal)
       answer = await this.#server(`https://${address}`, tls).request({
         path,
-        headers: { ...headers, 'host': target.host, 'user-agent': 'kube-apiserver-admission' },
+        headers: { ...traceHeaders, ...headers, 'host': target.host, 'user-agent': 'kube-apiserver-admission' },
         body: Buffer.from(stringifyJson(body)),
         timeoutMs: timeoutSeconds * 1_000,
         ...(signal && { signal }),

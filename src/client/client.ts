@@ -11,6 +11,7 @@ import type { Status } from '#/api/errors.ts'
 import type { FieldSelector } from '#/api/selectors/field-selector.ts'
 import type { ListMeta, Preconditions } from '#/api/generated/meta/v1.ts'
 import type { KubernetesObject, Stored } from '#/api/metadata.ts'
+import type { Pass } from '#/api/origin.ts'
 import type { JsonPatchOperation } from '#/api/patch.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Selector } from '#/api/selectors/selector.ts'
@@ -152,6 +153,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** Timeout for the response headers. */
   readonly timeoutMs?: number
+  /** The pass of the component that writes. Not sent with reads. */
+  readonly pass?: Pass | undefined
 }
 
 export interface GetOptions extends CallOptions {
@@ -208,6 +211,9 @@ export interface DeleteOptions extends CallOptions {
   /** The deletion fails unless uid and resourceVersion match. */
   readonly preconditions?: Preconditions
 }
+
+/** For code that also runs in a browser, which has no other client. */
+export type RawClient = Pick<Client, 'raw'>
 
 export interface RawRequest extends CallOptions {
   readonly method: string

@@ -90,7 +90,21 @@ export class HttpTransport implements Transport, AsyncDisposable {
    * relative to the URL of the server.
    */
   async forward(request: HttpClientRequest): Promise<HttpClientResponse> {
-    const { headers, certificate } = await this.#options.credentials.current(signalOf(request))
+    const { credentials } = this.#options
+    const signal = signalOf(request)
+    const first = await credentials.current(signal)
+    const response = await this.#forward(request, first)
+    if (response.status !== 401 || request.headers?.['authorization'] !== undefined) return response
+    // Also for a body that is used up, so that the next request has other credentials.
+    if (!credentials.onUnauthorized(first) || request.body !== undefined) return response
+    response.discard()
+    return this.#forward(request, await credentials.current(signal))
+  }
+
+  async #forward(
+    request: HttpClientRequest,
+    { headers, certificate }: RequestCredentials,
+  ): Promise<HttpClientResponse> {
     try {
       const path = this.#prefix + request.path
       return await this.#client(certificate).request({

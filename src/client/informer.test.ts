@@ -201,6 +201,30 @@ test('equal selections share one informer and one watch', async () => {
   await world.simulation.run(running)
 })
 
+test('handlers see the revision of the change, also that of a deletion, and none on a resync', async () => {
+  const world = new World(9)
+  const informers = new Informers({ client: world.client(true), platform: world.host })
+  const { handled } = informers
+  const informer = informers.of(configMaps)
+  const told: string[] = []
+  const tell = (key: string): void => void told.push(`${key} ${handled.revision}`)
+  informer.addEventHandler(tell, { resyncMs: 1_000_000 })
+  const running = informers.run(world.stopped)
+  world.put('a')
+  await world.simulation.run(informer.waitForSync(world.stopped))
+  world.put('a')
+  world.put('b')
+  world.server.delete(collection, 'default/a')
+  await world.simulation.advance(100)
+  assert.deepEqual(told, ['default/a 1', 'default/a 2', 'default/b 3', 'default/a 4'])
+  informer.addEventHandler(key => tell(`late ${key}`))
+  await world.simulation.advance(1_200_000)
+  assert.deepEqual(told.slice(4), ['late default/b 3', 'default/b undefined'])
+  assert.equal(handled.revision, undefined)
+  world.stop()
+  await world.simulation.run(running)
+})
+
 type Told = [string, Change<ConfigMap>]
 
 /** A server, a faulty transport and a client, in virtual time. */

@@ -26,7 +26,16 @@ export interface HandlerOptions {
   readonly resyncMs?: number
 }
 
-export type InformerOptions<T extends KubernetesObject> = Omit<ReflectorOptions<T>, 'sink'>
+export interface InformerOptions<T extends KubernetesObject> extends Omit<ReflectorOptions<T>, 'sink'> {
+  /** Shared by the informers of a process. */
+  readonly handled?: HandledChange
+}
+
+/** The change whose event handlers are being called. */
+export interface HandledChange {
+  /** Undefined outside of handlers, on a resync, and if the revision is not known. */
+  revision: number | undefined
+}
 
 /** Maximum fraction added to the resync period, so that handlers do not resync at the same time. */
 const resyncJitter = 0.1
@@ -42,6 +51,7 @@ export class Informer<T extends KubernetesObject> {
   readonly #namespaces: Index<Stored<T>>
   /** Resolvers of pending `waitUntil` calls, woken after each change. */
   readonly #waiting = new Set<() => void>()
+  readonly #handled: HandledChange
   /** The resourceVersion up to which the cache is current. */
   #version: string | undefined
   #hasSynced = false
@@ -51,6 +61,7 @@ export class Informer<T extends KubernetesObject> {
     this.resource = options.resource
     this.selection = options.selection ?? {}
     this.#platform = options.platform
+    this.#handled = options.handled ?? { revision: undefined }
     this.#namespaces = this.#store.index('namespace', object => [object.metadata.namespace ?? ''])
     const sink = {
       replace: (objects: ReadonlyMap<string, Stored<T>>, version: string) => {
@@ -69,6 +80,11 @@ export class Informer<T extends KubernetesObject> {
   /** True after the initial list is in the cache and all handlers have been called for it. */
   get hasSynced(): boolean {
     return this.#hasSynced
+  }
+
+  /** The resourceVersion up to which the cache is current; undefined before the initial list. */
+  get resourceVersion(): string | undefined {
+    return this.#version
   }
 
   waitForSync(signal: AbortSignal): Promise<void> {
@@ -124,8 +140,10 @@ export class Informer<T extends KubernetesObject> {
   addEventHandler(handler: EventHandler<T>, options: HandlerOptions = {}): () => void {
     this.#handlers.set(handler, options)
     if (this.#running) this.#startResync(handler, options)
-    for (const [key, newObject] of this.#store.entries())
-      this.#call(handler, key, { oldObject: undefined, newObject })
+    for (const [key, newObject] of this.#store.entries()) {
+      const change = { oldObject: undefined, newObject }
+      this.#handling(newObject, () => this.#call(handler, key, change))
+    }
     return () => void this.#handlers.delete(handler)
   }
 
@@ -139,10 +157,11 @@ export class Informer<T extends KubernetesObject> {
     const oldObject = this.#store.get(key)
     if (type === 'DELETED') {
       this.#store.delete(key)
-      if (oldObject !== undefined) this.#tell(key, { oldObject, newObject: undefined })
+      // The object has the revision of the deletion.
+      if (oldObject !== undefined) this.#tell(key, { oldObject, newObject: undefined }, object)
     } else {
       this.#store.set(key, object)
-      for (const change of changesBetween(oldObject, object)) this.#tell(key, change)
+      for (const change of changesBetween(oldObject, object)) this.#tell(key, change, object)
     }
   }
 
@@ -160,15 +179,26 @@ export class Informer<T extends KubernetesObject> {
       if (newObject === undefined) this.#store.delete(key)
       else this.#store.set(key, newObject)
     }
-    for (const [key, change] of changes) this.#tell(key, change)
+    // The revision of a deletion that a list shows is not known.
+    for (const [key, change] of changes) this.#tell(key, change, change.newObject)
     this.#hasSynced = true
     this.#synced.resolve()
   }
 
-  #tell(key: string, change: Change<T>): void {
+  #tell(key: string, change: Change<T>, version: Stored<T> | undefined): void {
     // A copy: a handler that is added during the loop has already been called for the current state.
     const handlers = [...this.#handlers.keys()]
-    for (const handler of handlers) this.#call(handler, key, change)
+    this.#handling(version, () => {
+      for (const handler of handlers) this.#call(handler, key, change)
+    })
+  }
+
+  /** Handlers may add handlers, which are called at once. */
+  #handling(version: Stored<T> | undefined, call: () => void): void {
+    const outer = this.#handled.revision
+    this.#handled.revision = version && revisionOf(version)
+    call()
+    this.#handled.revision = outer
   }
 
   #call(handler: EventHandler<T>, key: string, change: Change<T>): void {
@@ -214,4 +244,10 @@ function changesBetween<T extends KubernetesObject>(
     { oldObject, newObject: undefined },
     { oldObject: undefined, newObject },
   ]
+}
+
+/** Undefined if the resourceVersion is not a number, which other API servers than k8ts may have. */
+function revisionOf({ metadata }: Stored): number | undefined {
+  const revision = Number(metadata.resourceVersion)
+  return Number.isSafeInteger(revision) && revision > 0 ? revision : undefined
 }

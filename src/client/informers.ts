@@ -6,7 +6,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Client } from './client.ts'
-import { Informer } from './informer.ts'
+import { Informer, type HandledChange } from './informer.ts'
 import type { Selection } from './reflector.ts'
 
 export interface InformersOptions {
@@ -15,6 +15,8 @@ export interface InformersOptions {
 }
 
 export class Informers {
+  /** The change whose event handlers are being called. */
+  readonly handled: HandledChange = { revision: undefined }
   readonly #options: InformersOptions
   readonly #informers = new Map<string, Informer<KubernetesObject>>()
   readonly #runs = new Set<Promise<void>>()
@@ -30,7 +32,7 @@ export class Informers {
     const known = this.#informers.get(key)
     // The type is certain: the key contains the resource.
     if (known) return known as unknown as Informer<T>
-    const informer = new Informer<T>({ ...this.#options, resource, selection })
+    const informer = new Informer<T>({ ...this.#options, resource, selection, handled: this.handled })
     this.#informers.set(key, informer as unknown as Informer<KubernetesObject>)
     if (this.#signal) this.#start(informer, this.#signal)
     return informer

@@ -34,12 +34,18 @@ export function resourcePath(
 }
 
 /** The path of one object; namespaced resources require a namespace. */
-export function objectPath(resource: Resource, target: ResourceTarget & { readonly name: string }): string {
+export function objectPath(
+  resource: PathResource & Pick<Resource, 'singular'>,
+  target: ResourceTarget & { readonly name: string },
+): string {
   assertNamespace(resource, target.namespace)
   return resourcePath(resource, target)
 }
 
-export function assertNamespace(resource: Resource, namespace: string | undefined): void {
+export function assertNamespace(
+  resource: Pick<Resource, 'scope' | 'singular'>,
+  namespace: string | undefined,
+): void {
   assert(resource.scope === 'Cluster' || namespace, `${resource.singular}: namespace is required`)
 }
 

@@ -1,18 +1,21 @@
 /** What a cluster is started with. */
-import type { ApiServerOptions } from '#/apiserver/api-server.ts'
+import type { ApiServerOptions } from '#/apiserver/api-server-options.ts'
 import type { ApiServerFlags } from '#/apiserver/flags.ts'
-import type { KeyAndCertificate } from '#/kubeadm/certificates.ts'
+import type { ClusterCertificates, KeyAndCertificate } from '#/kubeadm/certificates.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { ServeHttp } from '#/platform/http.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Profiler } from '#/platform/profiler.ts'
 import type { ProcessMemory, ProcessUsage } from '#/platform/process-usage.ts'
-import type { ContainerNodeSettings } from './container-node.ts'
+import type { ContainerNode, ContainerNodeSettings } from './container-node.ts'
 import type { ControlPlaneComponent } from './control-plane.ts'
 import type { LockHolder } from './lock-folder.ts'
-import type { StoreSettings } from './open-store.ts'
+import type { EncryptedStore, StoreSettings } from './open-store.ts'
 import type { SchedulerFiles } from './read-scheduler.ts'
+import type { ApiServerSettings } from '#/apiserver/settings.ts'
+import type { Audit } from '#/apiserver/audit.ts'
+import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 
 export interface ClusterOptions {
   readonly platform: Platform
@@ -78,4 +81,17 @@ export interface ClusterMachine {
   readonly supervision?: Pick<LockHolder, 'supervisorPid' | 'crash'>
   /** Host names and addresses of the machine. */
   readonly names: readonly string[]
+}
+
+/** What the API server of a cluster is made of. */
+export interface ApiServerParts {
+  readonly opened: EncryptedStore
+  readonly settings: ApiServerSettings
+  readonly certificates: ClusterCertificates
+  readonly audit: Audit | undefined
+  readonly node: ContainerNode | undefined
+}
+
+export interface ControlPlaneParts extends Omit<ApiServerParts, 'opened' | 'audit'> {
+  readonly scheduler: SchedulerConfiguration | undefined
 }

@@ -5,6 +5,7 @@
  */
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
+import { PassLog } from '#/client/pass-log.ts'
 import { registryFolder } from '#/cri/private-containerd.ts'
 import { ensureRegistryMirrors, type RegistryMirror } from '#/cri/registry-mirrors.ts'
 import { ClusterDns } from '#/dns/dns.ts'
@@ -94,6 +95,8 @@ export interface StartContainerNode {
 export class ContainerNode implements AsyncDisposable {
   readonly network: ClusterNetwork
   readonly folders: NodeFolders
+  /** Of the service proxy and of DNS. */
+  readonly passes = new PassLog()
   readonly #options: ContainerNodeOptions
   readonly #nodeNetwork: NodeNetwork
   readonly #agent: NodeAgent
@@ -119,6 +122,7 @@ export class ContainerNode implements AsyncDisposable {
     })
     this.#agent = new NodeAgent({
       ...options,
+      passes: this.passes,
       folders: this.folders,
       kubelet: this.#settings(),
       address: this.network.nodeAddress,
@@ -271,6 +275,8 @@ export class ContainerNode implements AsyncDisposable {
       metricsAddress: nodeAddress,
       version: this.#options.version,
       usage: this.#options.machine.usage,
+      passes: this.passes,
+      nodeName,
       upstream: { resolvConf },
     })
     const expired = new ExpiredDnsEndpoints({ platform, client: dnsClient })

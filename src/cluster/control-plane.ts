@@ -41,8 +41,8 @@ export class ControlPlane {
   /** Names of the controllers. */
   readonly controllers: readonly string[]
   readonly scheduler: Scheduler
+  readonly manager: ControllerManager
   readonly #options: ControlPlaneOptions
-  readonly #manager: ControllerManager
   readonly #nodes = new Map<string, RunningNode>()
   readonly #stopping = new AbortController()
   readonly #running = new Set<Promise<void>>()
@@ -53,7 +53,7 @@ export class ControlPlane {
     this.components = options.components ?? ['controllers', 'scheduler']
     this.controllers = controllers.map(({ name }) => name)
     const controllerRequests = this.#requests(this.metrics.controllers)
-    this.#manager = new ControllerManager({
+    this.manager = new ControllerManager({
       platform,
       controllers,
       client: this.#clientAs('system:kube-controller-manager', [], controllerRequests),
@@ -101,7 +101,7 @@ export class ControlPlane {
   /** True if no component has pending work; delayed work does not count. */
   get isIdle(): boolean {
     return (
-      this.#manager.isIdle &&
+      this.manager.isIdle &&
       this.scheduler.isIdle &&
       [...this.#nodes.values()].every(({ kubelet }) => kubelet.isIdle)
     )
@@ -114,12 +114,12 @@ export class ControlPlane {
     })
     const parts = [['scheduler', this.scheduler] as const, ...nodes]
     const busy = parts.filter(([, part]) => !part.isIdle)
-    return new Map([...this.#manager.busy(), ...busy.map(([name, part]) => [name, part.busyKeys] as const)])
+    return new Map([...this.manager.busy(), ...busy.map(([name, part]) => [name, part.busyKeys] as const)])
   }
 
   start(): void {
     const { signal } = this.#stopping
-    if (this.components.includes('controllers')) this.#running.add(this.#manager.run(signal))
+    if (this.components.includes('controllers')) this.#running.add(this.manager.run(signal))
     if (this.components.includes('scheduler')) this.#running.add(this.scheduler.run(signal))
   }
 

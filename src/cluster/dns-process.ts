@@ -1,5 +1,6 @@
 /** The cluster DNS outside of the API server's process: `k8ts dns`, and on further nodes of this machine. */
 import type { Client } from '#/client/client.ts'
+import type { PassLog } from '#/client/pass-log.ts'
 import { ClusterDns } from '#/dns/dns.ts'
 import { DnsEndpoint } from '#/dns/dns-endpoint.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -24,6 +25,7 @@ export interface DnsProcessOptions {
   readonly lameDuckMs: number
   readonly version: string
   readonly usage: () => ProcessUsage
+  readonly passes?: PassLog | undefined
   readonly onProgress: (text: string) => void
 }
 

@@ -1,6 +1,7 @@
 /** All components of one node that runs containers, in one process: its kubelet and its network. */
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
+import type { PassLog } from '#/client/pass-log.ts'
 import type { KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import type { NodeNetwork } from '#/network/node-network.ts'
 import type { PodNetworkSettings } from '#/network/pod-network.ts'
@@ -34,6 +35,8 @@ export interface NodeAgentOptions {
   readonly podNetwork: PodNetworkSettings
   /** The kubelet's version in the node status. */
   readonly version: string
+  /** Gets the passes of the service proxy; the kubelet's server shows them. */
+  readonly passes: PassLog
   readonly onProgress: (text: string) => void
 }
 

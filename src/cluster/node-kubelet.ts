@@ -4,6 +4,7 @@
  */
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
+import type { PassLog } from '#/client/pass-log.ts'
 import { Containerd } from '#/cri/containerd.ts'
 import { ImageFolder } from '#/cri/image-folder.ts'
 import { ensurePauseImage } from '#/cri/load-image.ts'
@@ -41,6 +42,8 @@ export interface NodeKubeletOptions {
   readonly protectPod?: KubeletOptions['protectPod']
   /** The kubelet's version in the node status. */
   readonly version: string
+  /** Of the other components of the node in this process. */
+  readonly passes?: PassLog | undefined
   readonly onProgress: (text: string) => void
 }
 
@@ -239,6 +242,7 @@ export class NodeKubelet implements AsyncDisposable {
       serveHttp,
       usage,
       view: kubelet,
+      passes: this.#options.passes,
       sandboxImage: pauseImage,
       tls: tlsOf(current),
     })

@@ -9,6 +9,7 @@ import type { Backoff } from '#/base/backoff.ts'
 import type { MetricsRegistry } from '#/base/metrics.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { openConnection } from '#/client/connection.ts'
+import { PassLog } from '#/client/pass-log.ts'
 import { RestClientMetrics } from '#/client/rest-client-metrics.ts'
 import { retryUntilDone } from '#/component-base/retry-until-done.ts'
 import { registryFolder } from '#/cri/private-containerd.ts'
@@ -81,8 +82,10 @@ export async function runNode(options: NodeProcessOptions, signal: AbortSignal):
     cgroupRoot,
     clusterDNS: [options.dnsAddress],
   })
+  const passes = new PassLog()
   await using agent = new NodeAgent({
     ...options,
+    passes,
     folders,
     kubelet,
     address: options.address,
@@ -98,7 +101,7 @@ export async function runNode(options: NodeProcessOptions, signal: AbortSignal):
   await nodeNetwork.ensure()
   await using connections = await connectToCluster(options, signal)
   await agent.start(connections.start)
-  await using _dns = startDns({ ...options, kubelet }, connections.dns)
+  await using _dns = startDns({ ...options, kubelet, passes }, connections.dns)
   await agent.synced
   await untilAborted(signal)
 }
@@ -144,6 +147,7 @@ async function connectToCluster(
 
 interface NodeDnsOptions extends NodeProcessOptions {
   readonly kubelet: KubeletConfiguration
+  readonly passes: PassLog
 }
 
 const dnsBackoff: Backoff = { initialMs: 1_000, maxMs: 30_000, factor: 2, jitter: 0.1 }

@@ -11,6 +11,7 @@ import type { MetricsRegistry } from '#/base/metrics.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
+import type { PassLog } from '#/client/pass-log.ts'
 import { NetworkPolicyAgent } from '#/network-policy/network-policy.ts'
 import { NetworkPolicyMetrics } from '#/network-policy/network-policy-metrics.ts'
 import type { LoadBalancerAnnouncerOptions } from '#/network/load-balancer-announcer.ts'
@@ -40,6 +41,7 @@ export interface NodeProxyOptions {
   /** Set up by the caller; absent if another CNI plugin connects the pods. */
   readonly nodeNetwork?: Pick<NodeNetwork, 'ensure'> | undefined
   readonly podNetwork?: PodNetworkSettings | undefined
+  readonly passes?: PassLog | undefined
   /** Called with the MTU of the pods when there is another node. */
   readonly onMtu?: (mtu: number | undefined) => void
 }

@@ -87,6 +87,8 @@ export interface RunClusterOptions extends Pick<
   readonly output?: 'text' | 'json'
   /** Stops the cluster. */
   readonly signal?: AbortSignal
+  /** Called when the cluster is ready; returns another line to print. */
+  readonly onReady?: () => Promise<string | undefined>
 }
 
 /** Runs until the signal is aborted or the process receives a termination signal. */
@@ -152,13 +154,22 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   }
   const seconds = ((clock.monotonicMs() - startedMs) / 1_000).toFixed(2)
   const { kubeconfig, url: server } = cluster
-  print(`ready in ${seconds} s${options.isFolderShared ? '' : kubectlHint(kubeconfig)}`)
+  print(`ready in ${seconds} s${await readyHints(kubeconfig, options)}`)
   if (output === 'json') terminal.write(`${JSON.stringify({ kubeconfig, server })}\n`)
   const { isFolderShared = false } = options
   const owned = isFolderShared ? undefined : await ownFolder(platform, folder)
   const loss = await runUntilEnded(owned, ended)
   if (owned && loss) return await stopAfterLoss(terminal, { cluster, loss, owned })
   return await stop(cluster, { platform, folder, print, keepsContainers: isHandOver(ended) })
+}
+
+/** What the line about the start ends with, and the lines after it. */
+async function readyHints(
+  kubeconfig: string,
+  { isFolderShared, onReady }: RunClusterOptions,
+): Promise<string> {
+  const more = await onReady?.()
+  return `${isFolderShared ? '' : kubectlHint(kubeconfig)}${more === undefined ? '' : `\n${more}`}`
 }
 
 interface StopOptions {

@@ -1,7 +1,8 @@
 /** Runs a cluster in a background process, and shows its output until it is ready. */
 import { join } from 'node:path'
 import type { Terminal } from '#/command-line/command.ts'
-import { nodePlatform, startDetached } from '#/platform/node.ts'
+import { connectHttp, nodePlatform, startDetached } from '#/platform/node.ts'
+import { requestConsoleLink } from './console/console-record.ts'
 import { dataFolder } from './data-folder.ts'
 
 export interface RunDetachedOptions {
@@ -15,7 +16,8 @@ export async function runDetached(
   terminal: Terminal,
   { parameters, flags }: RunDetachedOptions,
 ): Promise<number> {
-  const { files, clock } = nodePlatform({ log: { level: 'warn', format: 'text' } })
+  const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
+  const { files, clock } = platform
   const folder = dataFolder(flags)
   await files.makeFolder(folder, { mode: 0o700 })
   const output = join(folder, 'k8ts.log')
@@ -37,6 +39,8 @@ export async function runDetached(
     said += news.toString()
     terminal.write(news.toString())
     if (/^ready in .*\n/m.test(said)) {
+      const link = await requestConsoleLink({ platform, connect: connectHttp, folder })
+      if (link !== undefined) terminal.write(`console: ${link}\n`)
       terminal.write(`running in the background as process ${child.pid}, log: ${output}\n`)
       return 0
     }

@@ -1,86 +1,147 @@
-/** `k8ts trace`: explains decisions of the scheduler. */
-import { resolve } from 'node:path'
+/** `k8ts trace`: the chain from a client's request to the running containers and back, and decisions of the scheduler. */
 import { isApiError } from '#/api/errors.ts'
+import { escapeControlCharacters } from '#/base/escape-control-characters.ts'
 import {
   boolFlag,
   describeFlags,
   enumFlag,
+  integerFlag,
   parseArgumentsAndFlags,
   stringFlag,
   UsageError,
 } from '#/base/flags.ts'
-import { clientOf } from '#/client/client.ts'
-import { openConnection } from '#/client/connection.ts'
-import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
-import type { Command } from '#/command-line/command.ts'
-import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
-import type { PodDecision } from '#/scheduler/scheduler.ts'
-import { formatDecision } from './format-decision.ts'
+import type { Command, Terminal } from '#/command-line/command.ts'
+import { collectTrace } from '#/trace/collect-trace.ts'
+import { followTrace } from '#/trace/follow-trace.ts'
+import { formatTrace, HopPrinter, traceJson } from '#/trace/format-trace.ts'
+import { otlpTraces } from '#/trace/otlp.ts'
+import type { Trace } from '#/trace/trace.ts'
+import { formatDiagnosis } from '#/why/format-diagnosis.ts'
+import { explain } from '#/why/why.ts'
+import { clientFlags, connectClient, type ClientConnection } from './client-connection.ts'
+import { objectWords, requireResource, type ObjectWords } from './object-words.ts'
+import { postTraces, tracesUrl } from './trace/post-traces.ts'
+import { printDecision } from './trace/print-decision.ts'
 
 const flags = {
-  namespace: {
-    ...stringFlag('NAMESPACE', "namespace of the pod (default: the kubeconfig's, or default)"),
-    shorthand: 'n',
+  ...clientFlags,
+  'all': boolFlag('every hop: also alike ones of many pods, events, and what followed later'),
+  'at-revision': integerFlag(
+    'N',
+    'the chain of this revision of the object (default: the latest change by a client)',
+  ),
+  'follow': {
+    ...boolFlag('print hops as they happen, until the chain is quiet for a minute'),
+    shorthand: 'f',
   },
-  scheduling: boolFlag('the scheduling decision (currently the only option)'),
-  kubeconfig: stringFlag('FILE', 'kubeconfig of the cluster (default: KUBECONFIG)'),
-  output: { ...enumFlag(['json'], 'the complete decision as JSON'), shorthand: 'o' },
+  'otlp': stringFlag('URL', 'send the trace to an OpenTelemetry collector: http://localhost:4318'),
+  'scheduling': boolFlag('the last scheduling decision for a pod instead'),
+  'why': boolFlag('explain the state of the object below the trace, as k8ts why does'),
+  'output': {
+    ...enumFlag(['json', 'otlp'], 'the trace as JSON, or in the JSON of OpenTelemetry'),
+    shorthand: 'o',
+  },
 }
 
-const help = `Usage: k8ts trace pod NAME --scheduling [-n NAMESPACE] [--kubeconfig FILE] [-o json]
+const help = `Usage: k8ts trace KIND NAME [--follow] [--why] [--at-revision N] [--otlp URL] [-o json|otlp]
+       k8ts trace pod NAME --scheduling [-o json]
 
-Shows the last scheduling decision for a pod: the nodes rejected by each plugin with the reasons, and the scores of the
-others. The scheduler keeps its last thousand decisions in memory.
+Shows what a change of an object caused, as a timeline: the client's request with the stages of the API server, then each
+pass of a controller, the scheduler, a kubelet, a service proxy and DNS, with the waits between them. Of a pod or another
+object that a component made, the chain begins with the request that was the reason. Time that nothing explains is marked
+as a gap. Only servers of k8ts record causes; writes are kept for a day and up to a size, see --history-max-age of k8ts up.
+
+--scheduling shows the nodes that each plugin of the scheduler rejected, with the reasons, and the scores of the others.
+The scheduler keeps its last thousand decisions in memory.
 
 ${describeFlags(flags)}
 Examples:
+  k8ts trace deployment web
+  k8ts trace pod web-0 -n shop --why
+  k8ts trace deployment web --follow
+  k8ts trace deployment web --at-revision 1042 -o json | jq '.breakdown'
+  k8ts trace deployment web --otlp http://localhost:4318
   k8ts trace pod web-0 --scheduling
-  k8ts trace pod web-0 -n shop --scheduling -o json | jq .rejected
 `
 
 export const command: Command = {
   help,
   async run(parameters, terminal) {
     const { values, words } = parseArgumentsAndFlags(parameters, flags)
-    const [kind, name, ...more] = words
-    if (kind !== 'pod' || name === undefined || more.length > 0 || !values.scheduling) {
-      throw new UsageError('usage: k8ts trace pod NAME --scheduling')
-    }
-    const { decision, namespace } = await readDecision(name, values)
-    if (decision === undefined) {
-      terminal.writeError(`no scheduling decision is kept for pod ${namespace}/${name}\n`)
+    const given = objectWords(words, 'trace')
+    requireCompatible(given, values)
+    const collector = values.otlp === undefined ? undefined : tracesUrl(values.otlp)
+    await using connection = await connectClient(values, 'k8ts-trace')
+    if (values.scheduling)
+      return await printDecision({ ...connection, name: given.name, terminal, output: values.output })
+    const trace = await readTrace(connection, { ...given, ...values }, terminal)
+    if (trace === undefined) {
+      const revision = values['at-revision']
+      const what = revision === undefined ? 'no change' : `no change with revision ${revision}`
+      terminal.writeError(
+        `${what} of ${escapeControlCharacters(`${given.kind} ${given.name}`)} is recorded\n`,
+      )
       return 1
     }
-    terminal.write(
-      values.output === 'json' ? `${JSON.stringify(decision, null, 2)}\n` : formatDecision(decision),
-    )
+    if (values.output !== undefined)
+      terminal.write(values.output === 'json' ? traceJson(trace) : otlpJson(trace))
+    else if (!values.follow) terminal.write(formatTrace(trace, { isComplete: values.all ?? false }))
+    if (values.why) terminal.write(`\n${await diagnosis(connection, given)}`)
+    if (collector !== undefined) await postTraces(collector, otlpTraces(trace))
     return 0
   },
 }
 
-interface DecisionSource {
-  readonly namespace?: string | undefined
-  readonly kubeconfig?: string | undefined
+interface TraceFlags {
+  readonly 'all'?: boolean
+  readonly 'at-revision'?: number
+  readonly 'follow'?: boolean
+  readonly 'output'?: 'json' | 'otlp'
+  readonly 'scheduling'?: boolean
+  readonly 'why'?: boolean
 }
 
-async function readDecision(
-  name: string,
-  { namespace: given, kubeconfig: explicitPath }: DecisionSource,
-): Promise<{ readonly decision: PodDecision | undefined; readonly namespace: string }> {
-  const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
-  const sources = { environment: environmentVariables(), workingFolder: resolve() }
-  const kubeconfig = await loadKubeconfig(platform, { ...sources, ...(explicitPath && { explicitPath }) })
-  const settings = settingsOf(kubeconfig)
-  if (settings === undefined) throw new Error('no cluster configured: set KUBECONFIG or --kubeconfig')
-  const namespace = given ?? settings.namespace
-  await using transport = await openConnection({ platform, connect: connectHttp, settings })
-  const client = clientOf({ platform, transport, userAgent: 'k8ts-trace' })
-  const path = `/debug/scheduling/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`
+function requireCompatible({ kind }: ObjectWords, { output, follow, scheduling, why }: TraceFlags): void {
+  const isPod = ['pod', 'pods', 'po'].includes(kind.toLowerCase())
+  if (scheduling && !isPod) throw new UsageError('--scheduling requires a pod')
+  if (scheduling && output === 'otlp') throw new UsageError('--scheduling has no output otlp')
+  if (output !== undefined && (why || follow)) throw new UsageError('--output excludes --why and --follow')
+}
+
+async function readTrace(
+  { client, namespace, clock }: ClientConnection,
+  { kind, name, ...values }: ObjectWords & TraceFlags,
+  terminal: Terminal,
+): Promise<Trace | undefined> {
+  const resource = await requireResource(client, kind)
+  const object = { resource, name, ...(resource.scope === 'Namespaced' && { namespace }) }
+  const options = { atRevision: values['at-revision'], isComplete: values.all }
+  if (!values.follow) return collectTrace(client, object, options)
+  let trace: Trace | undefined
+  const printer = new HopPrinter()
+  const onTrace = (latest: Trace): void => {
+    trace = latest
+    terminal.write(printer.next(latest))
+  }
+  await followTrace(client, object, { ...options, clock, onTrace, quietMs: followQuietMs })
+  terminal.write(printer.end())
+  return trace
+}
+
+const followQuietMs = 60_000
+
+function otlpJson(trace: Trace): string {
+  return `${JSON.stringify(otlpTraces(trace), null, 2)}\n`
+}
+
+async function diagnosis(
+  { client, namespace, clock }: ClientConnection,
+  target: ObjectWords,
+): Promise<string> {
   try {
-    const response = await client.raw({ method: 'GET', path })
-    return { namespace, decision: (await response.value()) as PodDecision }
+    return formatDiagnosis(await explain(client, { ...target, namespace }, { clock }))
   } catch (error) {
-    if (isApiError(error, 'NotFound')) return { namespace, decision: undefined }
+    if (isApiError(error, 'Forbidden')) return 'its state may not be read\n'
     throw error
   }
 }

@@ -18,6 +18,8 @@ import { missingFeatures, checkContainerPreflight } from '#/cluster/container-pr
 import type { Command, Terminal } from '#/command-line/command.ts'
 import { parseRegistryMirror, type RegistryMirror } from '#/cri/registry-mirrors.ts'
 import { isLinux, nodeLinux, nodePlatform, programCommand } from '#/platform/node.ts'
+import { startClusterConsole, type ClusterConsole } from './console/start-console.ts'
+import { adminKubeconfig, dataFolder } from './data-folder.ts'
 import { proxyModeFlag } from './proxy/mode-flag.ts'
 import { runDetached } from './run-detached.ts'
 import { clusterFlags, runCluster } from './run-cluster.ts'
@@ -66,6 +68,12 @@ const upFlags = {
   'no-ingress': boolFlag('do not serve Ingresses'),
   'ingress-http-port': valueFlag('N', 'port of Ingresses at the address of the node (80)', portNumber),
   'ingress-https-port': valueFlag('N', 'port of Ingresses for TLS (443)', portNumber),
+  'console-port': valueFlag(
+    'N',
+    'port of the console (default: a free one, kept for the next start)',
+    portNumber,
+  ),
+  'no-console': boolFlag('do not serve the console, see k8ts console'),
   'scheduler-config': valueFlag('FILE', "the scheduler's configuration (KubeSchedulerConfiguration)", file),
   'policy-config-file': valueFlag('FILE', 'legacy scheduler configuration (Policy)', file),
   ...clusterFlags,
@@ -117,8 +125,24 @@ export const command: Command = {
       ...(schedulerConfig !== undefined && { schedulerConfig }),
       ...(policyConfigFile !== undefined && { policyConfigFile }),
     }
-    return runCluster(terminal, { flags, controlPlane })
+    await using console = await serveClusterConsole(flags)
+    return await runCluster(terminal, {
+      flags,
+      controlPlane,
+      ...(console && { onReady: () => console.announce() }),
+    })
   },
+}
+
+async function serveClusterConsole(flags: UpFlags): Promise<ClusterConsole | undefined> {
+  if (flags['no-console']) return undefined
+  const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
+  const folder = dataFolder(flags)
+  return startClusterConsole(platform, {
+    folder,
+    kubeconfig: adminKubeconfig(folder),
+    port: flags['console-port'],
+  })
 }
 
 type UpFlags = FlagValues<typeof upFlags>
@@ -126,6 +150,9 @@ type UpFlags = FlagValues<typeof upFlags>
 function validateFlags(flags: UpFlags): void {
   const given = (['nodes', 'simulated-nodes', 'no-node'] as const).filter(name => flags[name])
   if (given.length > 1) throw new UsageError(`--${given[0]} and --${given[1]} are mutually exclusive`)
+  if (flags['no-console'] && flags['console-port'] !== undefined) {
+    throw new UsageError('--no-console and --console-port are mutually exclusive')
+  }
   if (flags['scheduler-config'] !== undefined && flags['policy-config-file'] !== undefined) {
     throw new UsageError('--scheduler-config and --policy-config-file are mutually exclusive')
   }

@@ -7,6 +7,7 @@ import { configMaps, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import { Informers } from '#/client/informers.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { WriteBarrier } from './controller/write-barrier.ts'
 import { recordingClient } from './controller/recording-client.ts'
@@ -156,6 +157,42 @@ test('a failed key is requeued with backoff, and at once when the object changes
   const after = atMs.length
   await plane.advance(600_000)
   assert.ok(atMs.length <= after + 1)
+})
+
+test('writes of a reconcile carry its pass, with the revisions of the changes that caused it', async t => {
+  const write = async (client: Client): Promise<void> => {
+    await client.create(configMaps, { metadata: { namespace: 'kube-system', generateName: 'made-' } })
+  }
+  let step: (client: Client) => Promise<void | ReconcileResult> = write
+  const plain = controllerOf(
+    () =>
+      async ({ name, client }) =>
+        name === 'map' ? step(client) : undefined,
+  )
+  const { plane, stop } = await runLoop(t, { ...plain, component: 'test-component' })
+  const created = await plane.create(configMaps, map)
+  // Fails, and is retried for the same cause; then asks to be called again.
+  let failures = 2
+  step = async client => {
+    if (failures-- > 0) throw new Error('broken')
+    await write(client)
+    return failures > -2 ? { requeueAfterMs: 20_000 } : undefined
+  }
+  const changed = await plane.change(configMaps, 'default/map', each => ({ ...each, data: { a: '2' } }))
+  await plane.advance(60_000)
+  step = write
+  const deletedMs = plane.platform.clock.now()
+  await plane.run(plane.client.delete(configMaps, map.metadata))
+  await plane.settle()
+  await stop()
+  const [first, second] = [created, changed].map(({ metadata }) => Number(metadata.resourceVersion))
+  const causes = plane.passes.map(pass => pass.causes)
+  assert.deepEqual(causes.slice(0, -1), [[first], [second], [second]])
+  const last = plane.passes.at(-1)!
+  // The revision of the deletion.
+  assert.ok(last.causes.length === 1 && last.causes[0]! > second!, String(last.causes))
+  assert.ok(last.queuedMs >= deletedMs && last.startedMs >= last.queuedMs)
+  assert.deepEqual([last.component, last.key], ['test-component', 'default/map'])
 })
 
 test('errors in a terminating namespace are not retried', async t => {

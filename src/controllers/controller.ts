@@ -12,11 +12,14 @@
 import { MetricsRegistry } from '#/base/metrics.ts'
 import { isNamespaceTerminating } from '#/api/errors.ts'
 import { parseKey, type KubernetesObject, type NamespacedName } from '#/api/metadata.ts'
+import type { Pass } from '#/api/origin.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Informers } from '#/client/informers.ts'
+import { mergeCauses, PassCauses, type PassCause } from '#/client/pass-causes.ts'
+import { PassClient } from '#/client/pass-client.ts'
 import type { Selection } from '#/client/reflector.ts'
 import { WorkQueue, type ReconcileResult, type WorkQueueMetrics } from '#/client/workqueue.ts'
 import type { WorkQueueMetricsProvider } from '#/client/workqueue-metrics.ts'
@@ -89,6 +92,9 @@ export class ControllerLoop {
   readonly #queue: WorkQueue
   readonly #recorder: EventRecorder
   readonly #writes = new WriteBarrier()
+  readonly #causes = new PassCauses()
+  /** As in events. */
+  readonly #component: string
   readonly #informers = new Set<Pick<Informer<KubernetesObject>, 'waitForSync'>>()
   readonly #backgrounds: ((signal: AbortSignal) => Promise<void>)[] = []
   readonly #reconcile: Reconcile
@@ -97,6 +103,7 @@ export class ControllerLoop {
     const { controller, platform, client } = options
     const { name, account = name, component = account, queueName = name } = controller
     this.#options = options
+    this.#component = component
     this.#queue = new WorkQueue({ platform, name: queueName, metrics: options.queueMetrics })
     this.#recorder = new EventRecorder({ client, platform, component })
     this.#reconcile = controller.setUp(this.#context())
@@ -144,15 +151,42 @@ export class ControllerLoop {
   }
 
   async #reconcileKey(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {
-    await this.#writes.waitUntilVisible(key, signal)
-    const client = recordingClient(this.#options.client, this.#writes, key)
+    const { client: own, platform } = this.#options
+    const taken = this.#causes.take(key) ?? { causes: [], queuedMs: platform.clock.now() }
+    let cause: PassCause = taken
+    /** Until the key is reconciled again; undefined if it is not. */
+    let againMs: number | undefined = 0
     try {
-      return await this.#reconcile({ ...nameIn(key), key, client, signal })
+      await this.#writes.waitUntilVisible(key, signal)
+      // The informers show these changes already.
+      cause = mergeCauses(taken, this.#causes.peek(key))
+      const passing = new PassClient(own, this.#begin(key, cause))
+      const client = recordingClient(passing, this.#writes, key)
+      const result = await this.#reconcile({ ...nameIn(key), key, client, signal })
+      againMs = result?.requeueAfterMs
+      return result
     } catch (error) {
       // Nothing can be created in a terminating namespace, and the owner will be deleted soon.
-      if (isNamespaceTerminating(error)) return undefined
-      throw error
+      if (!isNamespaceTerminating(error)) throw error
+      againMs = undefined
+      return undefined
+    } finally {
+      if (againMs !== undefined)
+        this.#causes.keep(key, { ...cause, queuedMs: platform.clock.now() + againMs })
     }
+  }
+
+  #begin(key: string, { causes, queuedMs }: PassCause): () => Pass {
+    const startedMs = this.#options.platform.clock.now()
+    const begun = { component: this.#component, key, causes, queuedMs: Math.min(queuedMs, startedMs) }
+    const pass = { ...begun, startedMs, steps: [] }
+    return () => pass
+  }
+
+  #enqueue(key: string, afterMs: number): void {
+    const { platform, informers } = this.#options
+    this.#causes.add(key, platform.clock.now() + afterMs, informers.handled.revision)
+    this.#queue.addAfter(key, afterMs)
   }
 
   #follow<T extends KubernetesObject>(resource: Resource<T>, informer: Informer<T>): Informer<T> {
@@ -170,7 +204,7 @@ export class ControllerLoop {
       recorder: this.#recorder,
       informer: (resource, selection) => this.#follow(resource, informers.of(resource, selection)),
       metadataInformer: resource => this.#follow(resource, informers.ofMetadata(resource)),
-      enqueue: (key, afterMs = 0) => this.#queue.addAfter(key, afterMs),
+      enqueue: (key, afterMs = 0) => this.#enqueue(key, afterMs),
       background: run => void this.#backgrounds.push(run),
     }
   }

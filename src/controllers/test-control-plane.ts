@@ -5,8 +5,10 @@
 import type { TestContext } from 'node:test'
 import { MetricsRegistry } from '#/base/metrics.ts'
 import type { KubernetesObject, Stored } from '#/api/metadata.ts'
+import { decodePass, passHeader, type Pass } from '#/api/origin.ts'
 import type { Resource } from '#/api/resource.ts'
-import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
+import { ApiServer } from '#/apiserver/api-server.ts'
+import type { ApiServerOptions } from '#/apiserver/api-server-options.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -20,6 +22,8 @@ export interface TestControlPlane {
   readonly simulation: Simulation
   /** Metrics of the controllers. */
   readonly metrics: MetricsRegistry
+  /** The passes of all writes so far, with their requests: `POST /api/v1/namespaces/default/pods`. */
+  readonly passes: readonly SentPass[]
   /** Acts as an administrator. Its promises settle only inside `run`. */
   readonly client: Client
   /** The API server, for requests with credentials. */
@@ -53,6 +57,10 @@ export interface TestControlPlane {
   ) => Promise<Stored<T>>
 }
 
+export interface SentPass extends Pass {
+  readonly request: string
+}
+
 export interface TestControlPlaneOptions extends Pick<ApiServerOptions, 'enabledVersions' | 'featureGates'> {
   readonly seed?: number
   readonly admission?: NonNullable<ApiServerOptions['admission']>
@@ -71,9 +79,16 @@ export async function startTestControlPlane(
   const server = await run(
     ApiServer.start({ platform, store, build: { version: '0.0.0' }, ...serverOptions }),
   )
+  const passes: SentPass[] = []
+  const handle: ApiServer['handle'] = request => {
+    const { method, path, headers } = request
+    const pass = decodePass(headers[passHeader] ?? '')
+    if (pass !== undefined) passes.push({ ...pass, request: `${method} ${path}` })
+    return server.handle(request)
+  }
   const clientAs = (username: string, groups: readonly string[]): Client => {
     const transport = inProcessTransport({
-      handle: server.handle,
+      handle,
       user: { username, groups: [...groups, 'system:authenticated'] },
     })
     return clientOf({ platform, transport, userAgent: username })
@@ -103,6 +118,7 @@ export async function startTestControlPlane(
     platform,
     simulation,
     metrics,
+    passes,
     client,
     handleRequest: server.handle,
     clientAs,

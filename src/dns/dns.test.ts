@@ -51,6 +51,39 @@ test('queries are counted under the names of CoreDNS', async t => {
   assert.equal(await get('/health'), 'OK')
 })
 
+test('a change that alters answers is recorded as a pass', async t => {
+  const world = await startDnsWorld(t)
+  const { create, change, passLog } = world
+  assert.deepEqual(passLog.list(0), [], 'the initial lists are not changes')
+  const metadata = { namespace: 'default', name: 'web' }
+  const labels = { 'kubernetes.io/service-name': 'web' }
+  const service = await create(services, { metadata, spec: { clusterIP: 'None', ports: [{ port: 80 }] } })
+  const slice = await create(endpointSlices, {
+    metadata: { namespace: 'default', name: 'web-1', labels },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.244.0.1'], conditions: { ready: false } }],
+  })
+  const ready = await change(endpointSlices, 'default/web-1', each => {
+    return { ...each, endpoints: [{ addresses: ['10.244.0.1'], conditions: { ready: true } }] }
+  })
+  await change(endpointSlices, 'default/web-1', each => {
+    return { ...each, metadata: { ...each.metadata, annotations: { a: 'b' } } }
+  })
+  await change(services, 'default/web', each => ({
+    ...each,
+    spec: { ...each.spec, sessionAffinity: 'ClientIP' },
+  }))
+  const passes = passLog.list(0)
+  assert.deepEqual(
+    passes.map(({ causes }) => causes),
+    [service, slice, ready].map(({ metadata: { resourceVersion } }) => [Number(resourceVersion)]),
+  )
+  for (const { component, node, key, steps } of passes) {
+    assert.deepEqual([component, node, key], ['dns', 'n1', 'default/web'])
+    assert.deepEqual(steps, [{ name: 'update-records', startMs: 0, durationMs: 0 }])
+  }
+})
+
 test('answers follow the services, whether or not they are repeated', async t => {
   const world = await startDnsWorld(t)
   const { ask, client, run, settle } = world

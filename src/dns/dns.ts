@@ -7,6 +7,7 @@ import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { abortable } from '#/base/abort.ts'
 import type { Client } from '#/client/client.ts'
 import { Informers } from '#/client/informers.ts'
+import type { PassLog } from '#/client/pass-log.ts'
 import { addProcessMetrics } from '#/platform/process-metrics.ts'
 import { PlainHttpServer, type PlainRequest, type PlainResponse } from '#/platform/plain-http.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
@@ -32,6 +33,7 @@ import { EncodedAnswers } from './server/encoded-answers.ts'
 import type { Transport } from './server/exchange.ts'
 import { udpBytesMax } from './server/forwarder.ts'
 import { NameServer } from './server/name-server.ts'
+import { recordPasses } from './server/record-passes.ts'
 import { TcpServer } from './server/tcp-server.ts'
 import { UpstreamServers, type ResolvConf, type Server } from './server/upstream-servers.ts'
 import { WaitingQueries } from './server/waiting-queries.ts'
@@ -52,6 +54,10 @@ export interface ClusterDnsOptions {
   readonly version?: string
   /** Usage of this process. */
   readonly usage?: () => ProcessUsage
+  /** Gets a pass of each change that alters answers. */
+  readonly passes?: PassLog | undefined
+  /** For the passes. */
+  readonly nodeName?: string
   /** Upstream for names outside of the cluster domain: a file like `/etc/resolv.conf`, or fixed servers. */
   readonly upstream: ResolvConf | { readonly servers: readonly Server[] }
 }
@@ -82,6 +88,10 @@ export class ClusterDns {
     if (options.usage) addProcessMetrics(this.metrics.registry, options.usage)
     this.#cluster = clusterStateOf(this.#informers, () => this.#encoded.clear())
     this.#followProgramming()
+    const { passes, nodeName } = options
+    const hasSynced = (): boolean => this.#cluster.hasSynced
+    const { clock } = platform
+    if (passes) recordPasses({ informers: this.#informers, passes, clock, nodeName, hasSynced })
     const file = 'resolvConf' in upstream ? new UpstreamServers(platform, upstream, listen) : undefined
     const fixed = 'servers' in upstream ? upstream.servers : []
     this.#machineServers = () => file?.list() ?? Promise.resolve(fixed)

@@ -6,6 +6,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { abortableEach } from '#/base/abort.ts'
 import type { Client, WatchOptions } from '#/client/client.ts'
+import { PassLog } from '#/client/pass-log.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import { dnsServer, userOf } from '#/kubeadm/identities.ts'
 import { formatIp } from '#/api/net/ip.ts'
@@ -28,6 +29,7 @@ const host = 'control-plane'
 
 export interface DnsWorld extends TestControlPlane {
   readonly dns: ClusterDns
+  readonly passLog: PassLog
   /** The IP address of the host, for upstream servers. */
   readonly address: string
   /** Asks over UDP; undefined without an answer after ten seconds. */
@@ -68,7 +70,10 @@ export async function startDnsWorld(t: TestContext, options: DnsWorldOptions = {
   const { username, groups } = userOf(dnsServer)
   const connection = new Connection()
   if (options.isCut) connection.cut()
+  const passLog = new PassLog()
   const dns = new ClusterDns({
+    passes: passLog,
+    nodeName: 'n1',
     platform,
     client: connection.wrap(plane.clientAs(username, groups)),
     domain: 'cluster.local',
@@ -90,6 +95,7 @@ export async function startDnsWorld(t: TestContext, options: DnsWorldOptions = {
   return {
     ...plane,
     dns,
+    passLog,
     address,
     query,
     ask: async (name: string, type: keyof typeof recordTypes = 'A') => {

@@ -102,7 +102,7 @@ test('the static pod of the API server is that of kubeadm, with the command line
       volumes: pod.spec!.volumes,
     },
   })
-  assert.deepEqual(volumesOf(pod), ['k8s-keys:/k8ts/pki rw'])
+  assert.deepEqual(volumesOf(pod), ['k8s-keys:/k8ts/pki rw', 'history:/k8ts/history rw'])
 })
 
 test('each component has the volumes of the files that its flags name', () => {
@@ -110,21 +110,24 @@ test('each component has the volumes of the files that its flags name', () => {
     assert.deepEqual(volumesOf(planPod(name, settings(fields))), expected, `${name} with ${fields}`)
   }
   const keys = 'k8s-keys:/k8ts/pki rw'
+  const history = 'history:/k8ts/history rw'
   check('etcd', '', ['etcd-data:/k8ts/etcd rw', 'etcd-certs:/k8ts/pki/etcd'])
   check('etcd', 'etcd: {local: {dataDir: /data, extraArgs: [{name: wal-dir, value: /wal}]}}', [
     'etcd-data:/data rw',
     'etcd-certs:/k8ts/pki/etcd',
     'wal-dir:/wal rw',
   ])
-  check('kube-apiserver', '', [keys, 'store:/k8ts/store rw', 'snapshots:/k8ts/snapshots rw'])
+  check('kube-apiserver', '', [keys, 'store:/k8ts/store rw', 'snapshots:/k8ts/snapshots rw', history])
   check('kube-apiserver', 'etcd: {external: {endpoints: ["https://10.0.0.5:2379"], caFile: /x/ca.crt}}', [
     keys,
+    history,
     'etcd-cafile:/x/ca.crt f',
   ])
-  check('kube-apiserver', 'certificatesDir: /certs\netcd: {local: {}}', [keys, 'k8s-certs:/certs'])
+  check('kube-apiserver', 'certificatesDir: /certs\netcd: {local: {}}', [keys, 'k8s-certs:/certs', history])
   const audit = ['{name: audit-log-path, value: /log/audit.log}', '{name: audit-policy-file, value: /a.yaml}']
   check('kube-apiserver', `apiServer: {extraArgs: [${audit.join()}]}\netcd: {local: {}}`, [
     keys,
+    history,
     'audit-log-path:/log rw',
     'audit-policy-file:/a.yaml f',
   ])

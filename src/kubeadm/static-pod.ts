@@ -95,7 +95,7 @@ const components: Readonly<Record<StaticPodName, StaticPodComponent>> = {
         // It makes the key of the Secrets at rest.
         { name: 'k8s-keys', path: `${folder}/pki`, isWritten: true },
         { name: 'k8s-certs', path: certificatesDir },
-        ...store.map(name => ({ name, path: `${folder}/${name}`, isWritten: true as const })),
+        ...[...store, 'history'].map(name => ({ name, path: `${folder}/${name}`, isWritten: true as const })),
       ]
     },
   },
@@ -258,6 +258,7 @@ const unmountedFlags: ReadonlySet<string> = new Set(['data-dir', 'cert-dir'])
 /** By the name of a flag, the folder of what the component creates. */
 const writtenFolders: Readonly<Record<string, (value: string) => string>> = {
   'audit-log-path': dirname,
+  'history-dir': path => path,
   'wal-dir': path => path,
 }
 

@@ -40,6 +40,7 @@ export class Factory implements AsyncDisposable {
   readonly globalFlags: GlobalFlags
   /** Number of warnings that the server has returned. */
   #warnings = 0
+  #readParameters: Readonly<Record<string, string>> = {}
   #kubeconfig: Promise<Kubeconfig> | undefined
   #connection: Promise<ClusterConnection> | undefined
   #mapper: Promise<RestMapper> | undefined
@@ -121,9 +122,17 @@ export class Factory implements AsyncDisposable {
   resources(): Promise<ResourceClient> {
     this.#resources ??= Promise.all([import('./resource/resource-client.ts'), this.connection()]).then(
       ([{ ResourceClient }, { client, timeoutMs }]) =>
-        new ResourceClient(client, { ...(timeoutMs !== undefined && { requestTimeoutMs: timeoutMs }) }),
+        new ResourceClient(client, {
+          ...(timeoutMs !== undefined && { requestTimeoutMs: timeoutMs }),
+          readParameters: this.#readParameters,
+        }),
     )
     return this.#resources
+  }
+
+  /** Adds parameters to the query of each get and list. To be called before the first one. */
+  setReadParameters(parameters: Readonly<Record<string, string>>): void {
+    this.#readParameters = parameters
   }
 
   /** Of the discovery and OpenAPI cache, which other versions of kubectl use, too. */

@@ -73,7 +73,8 @@ interface ChosenCommand {
   readonly rest: readonly string[]
 }
 
-async function runCommand(chosen: ChosenCommand, machine: Machine): Promise<number> {
+/** Runs a command that need not be one of kubectl's. Resolves to the exit code. */
+export async function runCommand(chosen: ChosenCommand, machine: Machine): Promise<number> {
   const { command, path, rest } = chosen
   const { subcommands, flags } = command
   const next = subcommands && chooseCommand(rest, { table: subcommands, flags: { ...globalFlags, ...flags } })

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import type { Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
+import { startTestControlPlane } from '#/controllers/test-control-plane.ts'
 import { Cluster } from '#/testing/testing.ts'
+import { HollowKubelet } from './hollow-kubelet.ts'
 
 const at = { namespace: 'default', name: 'web' }
 
@@ -171,4 +173,26 @@ test('hollow pods with the host network have the address of the node', async () 
   await cluster.settle()
   const { status } = await cluster.client.get(pods, at)
   assert.equal(status?.podIP, status?.hostIP)
+})
+
+test('writes of a hollow kubelet carry the pass of the pod', async t => {
+  const plane = await startTestControlPlane(t, [])
+  const { platform, clientAs, run, passes } = plane
+  const client = clientAs('system:node:n1', ['system:nodes'])
+  const node = { name: 'n1', address: '192.0.2.1', podCidr: '10.244.0.0/24' }
+  const stopping = new AbortController()
+  const running = new HollowKubelet({ platform, client, node }).run(stopping.signal)
+  await plane.settle()
+  const created = await plane.create(pods, podOf({ spec: { nodeName: 'n1' } }))
+  const [pass] = passes
+  assert.equal(pass?.request, 'PUT /api/v1/namespaces/default/pods/web/status')
+  assert.deepEqual([pass.component, pass.node, pass.key], ['kubelet', 'n1', 'default/web'])
+  assert.deepEqual(pass.causes, [Number(created.metadata.resourceVersion)])
+  await run(plane.client.delete(pods, at))
+  await plane.settle()
+  const last = passes.at(-1)
+  assert.equal(last?.request, 'DELETE /api/v1/namespaces/default/pods/web')
+  assert.ok(last.causes.length > 0 && last.causes[0]! > pass.causes[0]!)
+  stopping.abort()
+  await run(running)
 })

@@ -11,6 +11,8 @@ import { isBeingDeleted, parseKey, type Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
+import { PassCauses } from '#/client/pass-causes.ts'
+import { PassClient } from '#/client/pass-client.ts'
 import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { readyNode, registeredNode } from './hollow-kubelet/node-object.ts'
@@ -49,6 +51,7 @@ export class HollowKubelet {
   readonly informers: Informers
   readonly #options: HollowKubeletOptions
   readonly #queue: WorkQueue
+  readonly #causes = new PassCauses()
   readonly #pods: Informer<Pod>
   readonly #addresses: PodAddresses
   readonly #lease: NodeLease
@@ -69,6 +72,7 @@ export class HollowKubelet {
     this.#pods = this.informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
     this.#pods.addEventHandler((key, { oldObject, newObject }) => {
       if (newObject === undefined) this.#addresses.free(oldObject.metadata.uid)
+      this.#causes.add(key, platform.clock.now(), this.informers.handled.revision)
       this.#queue.add(key)
       const { uid } = (newObject ?? oldObject).metadata
       this.#podCallbacks?.get(uid)?.forEach(callback => callback())
@@ -157,22 +161,34 @@ export class HollowKubelet {
   }
 
   async #syncPod(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {
+    const { clock } = this.#options.platform
+    const startedMs = clock.now()
+    const { causes, queuedMs } = this.#causes.take(key) ?? { causes: [], queuedMs: startedMs }
     const pod = this.#pods.get(key)
     if (pod === undefined) return undefined
+    const caused = { causes, queuedMs: Math.min(queuedMs, startedMs) }
+    const pass = { component: 'kubelet', node: this.name, key, ...caused, startedMs, steps: [] }
+    const work = { client: new PassClient(this.#options.client, () => pass), signal }
+    let againMs: number | undefined = 0
     try {
-      return await (isBeingDeleted(pod)
-        ? this.#stopPod(key, pod, signal)
-        : this.#updatePodStatus(pod, signal))
+      const result = await (isBeingDeleted(pod)
+        ? this.#stopPod(key, pod, work)
+        : this.#updatePodStatus(pod, work))
+      againMs = result?.requeueAfterMs
+      return result
     } catch (error) {
       // The pod was changed or deleted in the meantime; the informer will queue it again.
-      if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound')) return undefined
-      throw error
+      if (!isApiError(error, 'Conflict') && !isApiError(error, 'NotFound')) throw error
+      againMs = undefined
+      return undefined
+    } finally {
+      if (againMs !== undefined) this.#causes.keep(key, { causes, queuedMs: clock.now() + againMs })
     }
   }
 
   /** Simulated containers stop immediately. Pods with finalizers get a final status first. */
-  async #stopPod(key: string, pod: Stored<Pod>, signal: AbortSignal): Promise<void> {
-    const { client, platform } = this.#options
+  async #stopPod(key: string, pod: Stored<Pod>, { client, signal }: PodWork): Promise<void> {
+    const { platform } = this.#options
     const stopped = stoppedPod(pod, platform.clock.now())
     if (pod.metadata.finalizers?.length && stopped.status !== pod.status) {
       await client.updateStatus(pods, stopped, { signal })
@@ -181,9 +197,8 @@ export class HollowKubelet {
     await client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
   }
 
-  async #updatePodStatus(pod: Stored<Pod>, signal: AbortSignal): Promise<void | ReconcileResult> {
+  async #updatePodStatus(pod: Stored<Pod>, { client, signal }: PodWork): Promise<void | ReconcileResult> {
     const {
-      client,
       node: { address },
       platform,
     } = this.#options
@@ -192,6 +207,12 @@ export class HollowKubelet {
     if (!equalJson(status, pod.status)) await client.updateStatus(pods, { ...pod, status }, { signal })
     return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
+}
+
+/** One sync of a pod; the writes of the client carry its pass. */
+interface PodWork {
+  readonly client: Client
+  readonly signal: AbortSignal
 }
 
 function isWell({ type, status }: NodeCondition): boolean {

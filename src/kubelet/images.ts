@@ -36,6 +36,7 @@ import { imageSizeLabel, type KubeletMetrics } from './kubelet-metrics.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import { fieldPathOf, findContainer } from './pod-containers.ts'
 import type { PodStartupLatency } from './pod-startup-latency.ts'
+import type { PodSteps } from './pod-steps.ts'
 
 export type { ImageSpace } from './images/plan-image-gc.ts'
 
@@ -49,6 +50,8 @@ export interface ImagesOptions {
   readonly node: Pick<KubeletConfiguration, 'rootDirectory' | 'imageGc'>
   readonly metrics: KubeletMetrics
   readonly startup: Pick<PodStartupLatency, 'pull'>
+  /** The steps of a pod, by UID. */
+  readonly stepsOf?: (uid: string) => PodSteps | undefined
   /** Fully qualified names of images that are never removed, such as the pause image. */
   readonly pinnedImages?: readonly string[]
   /** Maximum number of parallel pulls. */
@@ -158,7 +161,11 @@ export class Images {
       recordEvent('Warning', 'ErrImageNeverPull', text)
       throw new ImageError('ErrImageNeverPull', text)
     }
-    return this.#options.startup.pull(request.pod.metadata.uid, () => this.#pull(request))
+    const { startup, stepsOf } = this.#options
+    const { uid } = request.pod.metadata
+    const pull = (): Promise<Image> => startup.pull(uid, () => this.#pull(request))
+    const steps = stepsOf?.(uid)
+    return steps === undefined ? pull() : steps.run('pull', written, pull)
   }
 
   #countRequest({ policy, isPresent, isUsable }: ImageRequest): void {

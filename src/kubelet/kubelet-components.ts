@@ -26,6 +26,7 @@ import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
 import { containerLogPath, podLogFolder } from './pod-paths.ts'
 import { PodSources } from './pod-sources.ts'
 import { PodStartupLatency } from './pod-startup-latency.ts'
+import type { PodSteps } from './pod-steps.ts'
 import type { PodWorker } from './pod-worker.ts'
 import { Probes } from './probes.ts'
 import { Semaphore } from './semaphore.ts'
@@ -58,6 +59,7 @@ export function kubeletComponents(given: KubeletOptions, known: RuntimeDependent
   const shared = { platform, linux, client, node, runtime, metrics }
   const base = workerComponents(options, known, {
     requestSync: uid => workers.get(uid)?.requestSync(),
+    stepsOf: uid => workers.get(uid)?.steps,
     kill: sandbox => unresponsive.kill(sandbox),
     pressures: () => eviction.pressures,
   })
@@ -114,6 +116,7 @@ export function kubeletComponents(given: KubeletOptions, known: RuntimeDependent
 /** What depends on the pod workers. */
 interface WorkerLinks extends Pick<UnresponsiveSandboxes, 'kill'> {
   readonly requestSync: (uid: string) => void
+  readonly stepsOf: (uid: string) => PodSteps | undefined
   readonly pressures: () => ReadonlySet<PressureType>
 }
 
@@ -121,7 +124,7 @@ interface WorkerLinks extends Pick<UnresponsiveSandboxes, 'kill'> {
 function workerComponents(
   options: KubeletOptions,
   known: RuntimeDependentState,
-  { requestSync, kill, pressures }: WorkerLinks,
+  { requestSync, stepsOf, kill, pressures }: WorkerLinks,
 ) {
   const { platform, linux, runtime, client, node, connectHttp, pinnedImages = [] } = options
   const { machine, metrics } = known
@@ -133,10 +136,11 @@ function workerComponents(
   const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
   const objects = new PodObjects(shared)
   const volumes = new PodVolumes({ ...shared, objects, allocatable: () => machine().allocatable })
-  const images = new Images({ ...shared, objects, recorder: ofPods, pinnedImages, startup })
+  const images = new Images({ ...shared, objects, recorder: ofPods, pinnedImages, startup, stepsOf })
   const cgroups = new PodCgroups({ ...shared, hugePageSizes: machine().hugePageSizes })
   const statuses = new StatusWriter({ ...shared, informer })
-  const probes = new Probes({ ...options, metrics: metrics.probes, recorder: ofPods, onChange: requestSync })
+  const ofProbes = { metrics: metrics.probes, recorder: ofPods, onChange: requestSync, stepsOf }
+  const probes = new Probes({ ...options, ...ofProbes })
   const { version } = options
   const registration = new NodeRegistration({
     ...shared,

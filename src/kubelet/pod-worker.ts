@@ -13,6 +13,7 @@ import type { PodWorkerOperation } from './kubelet-metrics.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import { nothingObserved, usableSandbox, type ObservedPod } from './observed-pod.ts'
 import { planPod, type Termination, type PodPlan, type PodSyncInput, type Waiting } from './plan-pod.ts'
+import { PodSteps } from './pod-steps.ts'
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
 import type { SourcedPod } from './pod-sources.ts'
 import { isTerminal, podStatus, rejectedStatus, type PodFailure } from './pod-status.ts'
@@ -41,6 +42,7 @@ const retryMs = 1_000
 
 export class PodWorker {
   readonly uid: string
+  readonly steps: PodSteps
   readonly #options: PodWorkerOptions
   readonly #observer: PodObserver
   readonly #actions: PodActions
@@ -57,6 +59,8 @@ export class PodWorker {
   #isSyncRequested = true
   /** Since when the next sync is due, on the monotonic clock. */
   #dueMs: number
+  /** Wall time at which this worker began. */
+  readonly #sinceMs: number
   /** The reason of the next sync, for metrics. */
   #operation: PodWorkerOperation = 'create'
   #endWait: (() => void) | undefined
@@ -70,8 +74,11 @@ export class PodWorker {
     this.#pendingResize = pendingResize
     this.uid = sourced.pod.metadata.uid
     this.#status = (sourced.mirror ?? sourced.pod).status ?? {}
-    const { runtime, linux, metrics, platform } = dependencies
+    const { runtime, linux, metrics, platform, node } = dependencies
     this.#dueMs = platform.clock.monotonicMs()
+    this.#sinceMs = platform.clock.now()
+    this.steps = new PodSteps({ clock: platform.clock, node: node.name })
+    this.#receive(sourced, this.#dueMs - (options.seenMs ?? this.#dueMs))
     this.#observer = new PodObserver({
       runtime,
       uid: this.uid,
@@ -84,6 +91,7 @@ export class PodWorker {
       pod: () => this.#sourced.pod,
       observed: () => this.#observed,
       status: () => this.#status,
+      steps: this.steps,
       requestSync: () => this.requestSync(),
       syncSoon: () => this.syncSoon(),
       finish: () => this.#finish(),
@@ -142,7 +150,10 @@ export class PodWorker {
       this.#resizePendingSinceMs = this.#options.dependencies.platform.clock.now()
     if (sourced !== undefined) this.#pendingResize = pendingResize
     if (this.#operation === 'sync') this.#operation = 'update'
-    if (sourced !== undefined) this.#options.dependencies.startup.observe(sourced.mirror ?? sourced.pod)
+    if (sourced !== undefined) {
+      this.#receive(sourced)
+      this.#options.dependencies.startup.observe(sourced.mirror ?? sourced.pod)
+    }
     if (sourced === undefined) this.#isGone = true
     else {
       const [before, after] = [this.#sourced.pod.metadata, sourced.pod.metadata]
@@ -245,6 +256,7 @@ export class PodWorker {
     const { platform, metrics } = this.#options.dependencies
     const [dueMs, operation] = [this.#dueMs, this.#operation]
     this.#operation = 'sync'
+    this.steps.beginSync(platform.clock.monotonicMs() - dueMs)
     if (operation === 'create') this.#observeStart()
     await this.#syncPod(signal)
     const kind = this.isFinished ? 'terminated' : this.#termination === undefined ? operation : 'kill'
@@ -268,15 +280,18 @@ export class PodWorker {
     this.#soon?.cancel()
     this.#soon = undefined
     if (this.#isFinished) return
+    const before = this.#observed
     this.#observed = this.#actions.isAbandoned ? nothingObserved : await this.#observer.observe(signal)
+    this.#addInitSteps(before)
     this.#decideTermination()
     const input = this.#input()
     const plan = planPod(input)
     if (plan.stage !== 'running') this.#termination ??= { isRemoved: false }
     if (this.#termination !== undefined) this.#actions.endStarting()
-    this.#report(plan, input)
+    const isWritten = this.#report(plan, input)
     this.#follow()
     this.#actions.perform(plan.actions)
+    if (!isWritten && this.#actions.isIdle) this.steps.settle()
     if (this.#termination?.isRemoved) this.#actions.abandonIfStuck()
     this.#actions.recordBackOff(plan.waiting)
     this.#syncAt(Math.min(plan.againAtMs ?? Infinity, this.#actions.againAtMs, this.#deadlineMs()))
@@ -318,7 +333,8 @@ export class PodWorker {
     return startedMs + Number(activeDeadlineSeconds) * 1_000
   }
 
-  #report(plan: PodPlan, input: PodSyncInput): void {
+  /** False if there is nothing to write. */
+  #report(plan: PodPlan, input: PodSyncInput): boolean {
     const { dependencies } = this.#options
     const { pod, mirror, isStatic } = this.#sourced
     const waiting = new Map<string, Waiting>([...this.#actions.failures, ...plan.waiting])
@@ -350,8 +366,27 @@ export class PodWorker {
     // not be written.
     const isTransient =
       plan.stage === 'terminating' && !this.#observed.containers.some(({ state }) => state === 'running')
-    if (target !== undefined && !this.#isGone)
-      dependencies.statuses.set(this.uid, { target, status: this.#status, isTransient })
+    if (target === undefined || this.#isGone) return false
+    const { steps } = this
+    return dependencies.statuses.set(this.uid, { target, status: this.#status, isTransient, steps })
+  }
+
+  /** The version of the API object, which arrived `ageMs` ago. */
+  #receive({ pod, mirror }: SourcedPod, ageMs = 0): void {
+    this.steps.receive((mirror ?? pod).metadata.resourceVersion, ageMs)
+  }
+
+  /** The run of each init container that has exited since `before`. */
+  #addInitSteps(before: ObservedPod): void {
+    const names = new Set((this.#sourced.pod.spec?.initContainers ?? []).map(({ name }) => name))
+    if (names.size === 0) return
+    const known = new Set(before.containers.flatMap(({ id, state }) => (state === 'exited' ? [id] : [])))
+    for (const { id, name, state, startedMs, finishedMs } of this.#observed.containers) {
+      // Those of an earlier kubelet are not measured.
+      if (state !== 'exited' || !names.has(name) || known.has(id) || startedMs < this.#sinceMs) continue
+      const durationMs = Math.max(0, finishedMs - startedMs)
+      this.steps.add({ name: 'init', detail: name, startedMs, durationMs })
+    }
   }
 
   #follow(): void {
@@ -392,7 +427,10 @@ export class PodWorker {
     const { pod, isStatic } = this.#sourced
     this.#isFinished = true
     if (this.#isGone) dependencies.statuses.forget(this.uid)
-    else if (!isStatic) dependencies.statuses.finish(this.uid, { target: pod, status: this.#status })
+    else if (!isStatic) {
+      const { steps } = this
+      dependencies.statuses.finish(this.uid, { target: pod, status: this.#status, steps })
+    }
   }
 
   #syncAt(ms: number): void {

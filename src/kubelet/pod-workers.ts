@@ -131,7 +131,11 @@ export class PodWorkers {
     })
     dependencies.metrics.pods.containersPerPod.observe(pod.spec?.containers.length ?? 0)
     dependencies.startup.begin(pod)
+    const startedMs = dependencies.platform.clock.now()
+    const beganMs = dependencies.platform.clock.monotonicMs()
     const rejection = this.#rejection(sourced)
+    const durationMs = dependencies.platform.clock.monotonicMs() - beganMs
+    worker.steps.add({ name: 'admit', startedMs, durationMs })
     if (rejection !== undefined) {
       dependencies.platform.log.info('Pod admission denied', { namespace, pod: name, uid, ...rejection })
       dependencies.recorder.record(pod, { type: 'Warning', ...rejection })

@@ -10,10 +10,11 @@ import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Network, Platform } from '#/platform/platform.ts'
-import type { KubeletMetrics } from './kubelet-metrics.ts'
+import type { KubeletMetrics, ProbeType } from './kubelet-metrics.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import type { ProbeResults } from './plan-pod.ts'
 import { containersOf, fieldPathOf, isSidecar, type PodContainer } from './pod-containers.ts'
+import type { PodSteps } from './pod-steps.ts'
 import { ContainerProbes } from './probes/container-probes.ts'
 
 export interface ProbesOptions {
@@ -28,6 +29,8 @@ export interface ProbesOptions {
   readonly recorder: { record(about: Pod, content: EventContent): void }
   /** Called when a probe result of this pod changed. */
   readonly onChange: (podUid: string) => void
+  /** The steps of a pod, by UID. */
+  readonly stepsOf?: (uid: string) => PodSteps | undefined
 }
 
 export interface RunningContainer {
@@ -98,6 +101,7 @@ export class Probes {
       running,
       beganMs: this.#beganMs,
       onChange: () => this.#options.onChange(uid),
+      onSuccess: type => this.#addStep(uid, running, type),
       onEvent: (reason, message) => {
         const content: EventContent = { type: 'Warning', reason, message, fieldPath: fieldPathOf(found) }
         this.#options.recorder.record(pod, content)
@@ -105,6 +109,15 @@ export class Probes {
     })
     probes.start()
     return probes
+  }
+
+  /** From the start of the container to the first success. */
+  #addStep(podUid: string, { name: detail, startedMs }: RunningContainer, type: ProbeType): void {
+    const durationMs = Math.max(0, this.#options.platform.clock.now() - startedMs)
+    const name = `${type.toLowerCase()}-probe`
+    // Otherwise an earlier kubelet has started the container.
+    if (startedMs >= this.#beganMs)
+      this.#options.stepsOf?.(podUid)?.add({ name, detail, startedMs, durationMs })
   }
 
   #end(containerId: string, probes: ContainerProbes): void {

@@ -6,6 +6,7 @@
 import type { UserInfo } from '#/api/transport.ts'
 import { KeyedLimits } from '#/base/keyed-limits.ts'
 import type { Client } from '#/client/client.ts'
+import type { PassLog } from '#/client/pass-log.ts'
 import { DelegatedAuthentication } from '#/component-base/delegated-authentication.ts'
 import { DelegatedAuthorization } from '#/component-base/delegated-authorization.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
@@ -48,6 +49,8 @@ export interface KubeletServerOptions {
   /** Usage of this process. */
   readonly usage?: () => ProcessUsage
   readonly limits?: Partial<HttpLimits>
+  /** Passes of the other components of the node in this process. */
+  readonly passes?: Pick<PassLog, 'list'> | undefined
 }
 
 export class KubeletServer {
@@ -131,7 +134,7 @@ export class KubeletServer {
     const route = findRoute(exchange.method, parsed.path)
     if (route === 'not found') return respondText(exchange, 404, '404 page not found\n')
     if (route === 'not allowed') return respondText(exchange, 405, 'Method Not Allowed')
-    const { platform, linux, node, view, metrics } = this.#options
+    const { platform, linux, node, view, metrics, passes } = this.#options
     const { signal } = this.#stopping
     const request: ServerRequest = {
       platform,
@@ -140,6 +143,7 @@ export class KubeletServer {
       node,
       view,
       metrics,
+      passes,
       signal,
       exchange,
       query: parsed.query,

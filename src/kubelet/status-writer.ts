@@ -13,6 +13,7 @@ import type { Informer } from '#/client/informer.ts'
 import { WorkQueue } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletMetrics } from './kubelet-metrics.ts'
+import type { PodSteps } from './pod-steps.ts'
 import { isUrgent, statusPatch } from './status-writer/status-patch.ts'
 
 export interface StatusWriterOptions {
@@ -29,6 +30,8 @@ export interface StatusUpdate {
   readonly status: PodStatus
   /** The status will change soon and is written only if that takes longer than expected. */
   readonly isTransient?: boolean
+  /** The write carries them as its pass. */
+  readonly steps?: Pick<PodSteps, 'begin' | 'end'>
 }
 
 interface Entry {
@@ -36,6 +39,7 @@ interface Entry {
   readonly status: PodStatus
   /** The pod is deleted from the API after its last status is written. */
   readonly isFinished: boolean
+  readonly steps?: StatusUpdate['steps']
   /** When the status was set, on the monotonic clock. */
   readonly setMs: number
   /** Last response of the API server, and the status sent. */
@@ -64,18 +68,23 @@ export class StatusWriter {
     await this.#queue.run({ workers: writersMax, signal, reconcile: work })
   }
 
-  /** `uid` is the UID on the node, which for a static pod is not that of the mirror. */
-  set(uid: string, { target, status, isTransient = false }: StatusUpdate): void {
+  /**
+   * `uid` is the UID on the node, which for a static pod is not that of the mirror. False if the
+   * status is written.
+   */
+  set(uid: string, { target, status, isTransient = false, steps }: StatusUpdate): boolean {
     const before = this.#entries.get(uid)
     const written = before?.target.metadata.uid === target.metadata.uid ? before?.written : undefined
     const setMs = before?.status === status ? before.setMs : this.#options.platform.clock.monotonicMs()
     const isFinished = before?.isFinished ?? false
-    const entry = { target, status, isFinished, setMs, ...(written && { written }) }
+    const entry = { target, status, isFinished, setMs, ...(written && { written }), ...(steps && { steps }) }
     this.#entries.set(uid, entry)
     const now = this.#current(entry)
-    if (statusPatch(now.status ?? {}, status) === undefined) return
+    if (statusPatch(now.status ?? {}, status) === undefined) return isFinished
     if (!isTransient && isUrgent(now.status ?? {}, status)) this.#queue.add(uid)
     else this.#queue.addAfter(uid, lazyMs)
+    // The stored status may differ from the one sent.
+    return isFinished || written === undefined || !equalJson(written.status, status)
   }
 
   /** The pod is cleaned up on the node: deletes it from the API after the last status is written. */
@@ -108,7 +117,8 @@ export class StatusWriter {
     try {
       await this.#patch(uid, entry, signal)
       if (!this.#entries.get(uid)?.isFinished) return
-      const options = { gracePeriodSeconds: 0, preconditions: { uid: apiUid }, signal }
+      const pass = entry.steps?.begin(keyOf(entry.target))
+      const options = { gracePeriodSeconds: 0, preconditions: { uid: apiUid }, signal, pass }
       await this.#options.client.delete(pods, { namespace, name }, options)
       this.#options.platform.log.info('Pod fully terminated and removed from etcd', {
         namespace,
@@ -134,7 +144,10 @@ export class StatusWriter {
     const { name, namespace, uid: apiUid } = target.metadata
     const at = { namespace, name, subresource: 'status' }
     const body = { metadata: { uid: apiUid }, status: patch }
-    const pod = await client.patch(pods, at, { type: 'strategic', patch: body }, { signal })
+    const pass = entry.steps?.begin(keyOf(target))
+    const pod = await client.patch(pods, at, { type: 'strategic', patch: body }, { signal, pass })
+    // A patch without effect leaves the steps to the next write.
+    if (pod.metadata.resourceVersion !== current.metadata.resourceVersion) entry.steps?.end()
     metrics.pods.statusSyncDuration.observe((platform.clock.monotonicMs() - entry.setMs) / 1_000)
     const { phase } = status
     platform.log.debug('Patch status for pod', {

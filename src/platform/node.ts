@@ -26,6 +26,7 @@ export {
   homeFolder,
   importModule,
   isLinux,
+  isOutputFile,
   lowerPriority,
   machineNames,
   makeTemporaryFolder,

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import test, { type TestContext } from 'node:test'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import { PassLog, type EndedPass } from '#/client/pass-log.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import type { Linux } from '#/platform/linux.ts'
 import { proxyServersAt } from './proxy-server.ts'
@@ -40,6 +41,7 @@ const host = 'control-plane'
 interface World extends TestControlPlane {
   readonly machine: Machine
   readonly lost: () => number
+  readonly passLog: PassLog
   /** The answer of a server of the proxy: status and body. */
   readonly get: (port: number, path: string) => Promise<string>
 }
@@ -47,6 +49,7 @@ interface World extends TestControlPlane {
 async function start(t: TestContext, machine = new Machine()): Promise<World> {
   const plane = await startTestControlPlane(t, [])
   let lost = 0
+  const passLog = new PassLog()
   const proxy = new ServiceProxy({
     platform: plane.platform,
     linux: machine,
@@ -61,6 +64,7 @@ async function start(t: TestContext, machine = new Machine()): Promise<World> {
     },
     servers: proxyServersAt(host),
     onRulesLost: () => void lost++,
+    passes: passLog,
   })
   const stopping = new AbortController()
   const running = proxy.run(stopping.signal)
@@ -75,7 +79,7 @@ async function start(t: TestContext, machine = new Machine()): Promise<World> {
     const answer = await plane.run(text(connection))
     return `${answer.slice('HTTP/1.1 '.length, 'HTTP/1.1 '.length + 3)} ${answer.split('\r\n\r\n')[1]}`
   }
-  return { ...plane, machine, lost: () => lost, get }
+  return { ...plane, machine, lost: () => lost, passLog, get }
 }
 
 async function addService({ client, run }: World, name: string, protocol = 'TCP'): Promise<void> {
@@ -93,6 +97,50 @@ async function addService({ client, run }: World, name: string, protocol = 'TCP'
   }
   await run(client.create(endpointSlices, slice))
 }
+
+test('a sync records a pass for each changed service, with the revisions of the changes', async t => {
+  const world = await start(t)
+  const { run, client, passLog, machine, settle } = world
+  const ofA = (): readonly EndedPass[] => passLog.list(0).filter(({ key }) => key === 'default/a')
+  machine.failures = 2
+  await addService(world, 'a')
+  await settle()
+  await world.advance(10_000)
+  const at = { namespace: 'default', name: 'a' }
+  const service = await run(client.get(services, at))
+  const slice = await run(client.get(endpointSlices, at))
+  const [pass, ...others] = ofA()
+  assert.deepEqual(others, [])
+  assert.deepEqual([pass?.component, pass?.node, pass?.key], ['kube-proxy', 'n1', 'default/a'])
+  const causes = [service, slice].map(({ metadata }) => Number(metadata.resourceVersion))
+  assert.deepEqual(pass?.causes, causes)
+  assert.deepEqual(
+    pass.steps.map(({ name }) => name),
+    ['plan', 'write-rules'],
+  )
+  assert.ok(pass.queuedMs <= pass.startedMs && pass.startedMs <= pass.endedMs)
+  // Written again because of the failure, not because of a change.
+  await world.advance(200_000)
+  assert.equal(ofA().length, 1)
+  await run(client.delete(endpointSlices, at))
+  await settle()
+  const [, deletion] = ofA()
+  assert.ok(deletion?.causes.length === 1 && deletion.causes[0]! > causes[1]!)
+})
+
+test('a sync with many services records at most 16 passes', async t => {
+  const world = await start(t)
+  await world.settle()
+  const beforeMs = world.platform.clock.now()
+  const metadata = { namespace: 'default', generateName: 'many-' }
+  const service = { metadata, spec: { ports: [{ name: 'p', port: 80 }] } }
+  const created = Array.from({ length: 20 }, () => world.client.create(services, service))
+  await world.run(Promise.all(created))
+  await world.settle()
+  const passes = world.passLog.list(beforeMs)
+  assert.equal(passes.length, 16)
+  assert.match(passes.at(-1)!.key, /^default\/many-\w+ and 4 more$/)
+})
 
 test('changes are debounced into one nftables transaction; conntrack is listed for UDP only', async t => {
   const world = await start(t)

@@ -11,6 +11,7 @@ import { backoffMs } from '#/base/backoff.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
+import { PassLog } from '#/client/pass-log.ts'
 import { addProcessMetrics } from '#/platform/process-metrics.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { Index } from '#/client/indexer.ts'
@@ -18,6 +19,7 @@ import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { createProxier, removeOtherRules } from './proxy-modes.ts'
 import type { Proxier, ProxyMode, ProxyNetwork } from './proxier.ts'
+import { SyncPasses } from './sync-passes.ts'
 import { SyncReporter, type SyncStatus } from './sync-reporter.ts'
 import { planService, type PortPlan, type ServicePlan } from './plan.ts'
 import { Conntrack } from './conntrack.ts'
@@ -49,6 +51,8 @@ export interface ServiceProxyOptions {
   readonly onRulesLost?: () => void
   /** Of this proxy and its client; new ones when absent. */
   readonly metrics?: ProxyMetrics
+  /** Gets a pass of each change that is written. */
+  readonly passes?: PassLog | undefined
 }
 
 /** Debounce: changes within this time are written in one sync. */
@@ -77,6 +81,7 @@ export class ServiceProxy {
   readonly #proxier: Proxier
   readonly #reporter: SyncReporter
   readonly #conntrack: Conntrack
+  readonly #passes: SyncPasses
   readonly #plans = new Map<string, ServicePlan>()
   /** Services to be planned again. */
   readonly #dirty = new Set<string>()
@@ -93,7 +98,9 @@ export class ServiceProxy {
   constructor(options: ServiceProxyOptions) {
     const { platform, client, linux, network, nodeName, metrics = new ProxyMetrics() } = options
     const { families } = network
+    const { clock } = platform
     this.#options = options
+    this.#passes = new SyncPasses({ clock, passes: options.passes ?? new PassLog(), nodeName })
     this.metrics = metrics
     this.#startedMs = platform.clock.now()
     this.health = new ProxyHealth(platform.clock, families)
@@ -226,6 +233,7 @@ export class ServiceProxy {
       this.metrics.lastQueued.with(familyLabel(family)).value = nowSeconds
     this.health.queued()
     this.#dirty.add(key)
+    this.#passes.add(key, this.#informers.handled.revision)
     this.#wake.resolve()
   }
 
@@ -255,9 +263,12 @@ export class ServiceProxy {
     this.#wake = Promise.withResolvers()
     const keys = [...this.#dirty]
     this.#dirty.clear()
+    this.#passes.begin(keys)
     for (const key of keys) this.#replan(key)
+    this.#passes.planned()
     const triggered = this.#triggerTimesMs.length
     const wereWhole = await this.#apply(signal)
+    this.#passes.end()
     this.#observeProgramming(this.#triggerTimesMs.splice(0, triggered))
     if (this.#isConntrackStale) {
       this.#isConntrackStale = false

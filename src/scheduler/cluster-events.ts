@@ -5,6 +5,7 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
+import type { HandledChange } from '#/client/informer.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { eventLabel } from './event-label.ts'
 import type { ClusterEventWithHint } from './framework.ts'
@@ -18,6 +19,8 @@ export interface ClusterEventsOptions {
   readonly profileOf: (pod: Stored<Pod>) => Profile | undefined
   readonly clock: Clock
   readonly metrics: SchedulerMetrics
+  /** Of the informers whose handlers report the events. */
+  readonly handled?: HandledChange
 }
 
 /** The state before and after an event: without `oldObject` it is an addition, without `newObject` a deletion. */
@@ -35,11 +38,13 @@ export class ClusterEvents {
   readonly #registered: ReadonlyMap<Profile, RegisteredEvents>
   readonly #clock: Clock
   readonly #metrics: SchedulerMetrics
+  readonly #handled: HandledChange | undefined
   /** By plugin, then by label of the event. */
   readonly #hintMetrics = new Map<string, Map<string, QueueingHintMetrics>>()
 
-  constructor({ queue, profiles, profileOf, clock, metrics }: ClusterEventsOptions) {
+  constructor({ queue, profiles, profileOf, clock, metrics, handled }: ClusterEventsOptions) {
     this.#queue = queue
+    this.#handled = handled
     this.#profileOf = profileOf
     this.#clock = clock
     this.#metrics = metrics
@@ -61,6 +66,7 @@ export class ClusterEvents {
     const { label, queueingHint } = this.#eventOf(resource, change)
     this.#queue.moveAllToActiveOrBackoffQueue({
       label,
+      revision: this.#handled?.revision,
       queueingHint: (pod, plugins) => isAffected(pod) && queueingHint(pod, plugins),
     })
   }

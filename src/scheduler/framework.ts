@@ -170,6 +170,10 @@ export interface QueuedPodInfo {
   readonly attempts: number
   /** Monotonic time of the first attempt. */
   readonly initialAttemptMs?: number
+  /** Monotonic time when it was added to activeQ or backoffQ for the current attempt. */
+  readonly queuedMs?: number
+  /** Revision of the cluster event that requeued it for the current attempt, if one did. */
+  readonly movedBy?: number | undefined
   /** True if it is retried without an event, because it was unschedulable for too long. */
   readonly isFlushed?: boolean
 }

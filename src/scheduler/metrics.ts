@@ -121,10 +121,10 @@ export class SchedulerMetrics {
     this.#plugins = pluginMetrics(registry)
   }
 
-  /** The metrics of one scheduling cycle and its binding cycle. */
-  cycle(profile: string): CycleMetrics {
+  /** The metrics of one scheduling cycle, which began at `startMs`, and its binding cycle. */
+  cycle(profile: string, startMs: number): CycleMetrics {
     const isSampled = this.#cycles++ % cyclesPerSample === 0
-    return new CycleMetrics({ metrics: this.#plugins, clock: this.#clock, profile, isSampled })
+    return new CycleMetrics({ metrics: this.#plugins, clock: this.#clock, profile, isSampled, startMs })
   }
 
   attempted(result: AttemptResult, profile: string, startMs: number): void {

@@ -25,6 +25,8 @@ export interface SchedulingQueueOptions {
 export interface ClusterEvent {
   /** For metrics: `NodeAdd`. */
   readonly label: string
+  /** Of the change, if it is known. */
+  readonly revision?: number | undefined
   /** Queueing hint: true if it may make a pod schedulable that these plugins rejected. */
   readonly queueingHint: (pod: Stored<Pod>, plugins: ReadonlySet<string>) => boolean
 }
@@ -53,6 +55,10 @@ interface PodEntry {
   gate: string | undefined
   failures: number
   failedMs: number
+  /** Monotonic time when it was added to activeQ or backoffQ. */
+  queuedMs: number
+  /** Revision of the event that moved it there. */
+  movedBy: number | undefined
   /** Value of the event counter when it was popped. */
   poppedAtEvent: number
   /** True if the pod was updated while it was being scheduled. */
@@ -152,6 +158,8 @@ export class SchedulingQueue {
         gate: undefined,
         failures: 0,
         failedMs: -Infinity,
+        queuedMs: addedMs,
+        movedBy: undefined,
         poppedAtEvent: 0,
         isChanged: false,
       }
@@ -161,7 +169,7 @@ export class SchedulingQueue {
     entry.queued = { ...entry.queued, pod }
     const event = 'UnschedulablePodUpdate'
     if (entry.place === 'gated') this.#enqueue(entry, event)
-    else if (entry.place === 'active') this.#enqueue(this.#remove(entry), undefined)
+    else if (entry.place === 'active') this.#requeue(this.#remove(entry), undefined)
     else if (entry.place === 'unschedulable' && mayBecomeSchedulable)
       this.#enqueue(this.#remove(entry), event)
     else if (entry.place === 'inFlight' && mayBecomeSchedulable) entry.isChanged = true
@@ -199,13 +207,12 @@ export class SchedulingQueue {
       Math.max(0, this.#recent.length - (this.#eventCount - entry.poppedAtEvent)),
     )
     const isForgotten = this.#eventCount - entry.poppedAtEvent > this.#recent.length
-    const isHelped =
-      plugins.size === 0 ||
-      isForgotten ||
-      entry.isChanged ||
-      missed.some(event => event.queueingHint(entry.queued.pod, plugins))
+    const isRetried = plugins.size === 0 || isForgotten || entry.isChanged
+    const helpful = isRetried
+      ? undefined
+      : missed.find(event => event.queueingHint(entry.queued.pod, plugins))
     this.#done()
-    if (isHelped) this.#enqueue(entry, 'ScheduleAttemptFailure')
+    if (isRetried || helpful) this.#enqueue(entry, 'ScheduleAttemptFailure', helpful?.revision)
     else this.#putUnschedulable(entry)
   }
 
@@ -217,7 +224,8 @@ export class SchedulingQueue {
       if (this.#recent.length > recentEventsMax) this.#recent.shift()
     }
     for (const entry of this.#unschedulable) {
-      if (event.queueingHint(entry.queued.pod, entry.plugins)) this.#enqueue(this.#remove(entry), event.label)
+      if (event.queueingHint(entry.queued.pod, entry.plugins))
+        this.#enqueue(this.#remove(entry), event.label, event.revision)
     }
   }
 
@@ -227,8 +235,10 @@ export class SchedulingQueue {
     if (entry === undefined || entry.place === 'inFlight' || entry.place === 'active') return
     this.#remove(entry)
     const gate = this.#options.preEnqueue(entry.queued.pod)
-    if (gate === undefined) this.#activate(entry, 'ForceActivate')
-    else this.#putGated(entry, gate, 'ForceActivate')
+    if (gate === undefined) {
+      this.#startAttempt(entry, undefined)
+      this.#activate(entry, 'ForceActivate')
+    } else this.#putGated(entry, gate, 'ForceActivate')
   }
 
   /** Runs preEnqueue again for a gated pod. */
@@ -249,7 +259,8 @@ export class SchedulingQueue {
     entry.poppedAtEvent = this.#eventCount
     entry.isChanged = false
     const { attempts, initialAttemptMs = this.#clock.monotonicMs() } = entry.queued
-    entry.queued = { ...entry.queued, attempts: attempts + 1, initialAttemptMs }
+    const { queuedMs, movedBy } = entry
+    entry.queued = { ...entry.queued, attempts: attempts + 1, initialAttemptMs, queuedMs, movedBy }
     this.#inFlightCount++
     return entry.queued
   }
@@ -260,8 +271,19 @@ export class SchedulingQueue {
     if (this.#inFlightCount === 0) this.#recent.length = 0
   }
 
+  /** Puts a pod into activeQ or backoffQ for its next attempt, or keeps it gated. */
+  #enqueue(entry: PodEntry, event: string, movedBy?: number): void {
+    this.#startAttempt(entry, movedBy)
+    this.#requeue(entry, event)
+  }
+
+  #startAttempt(entry: PodEntry, movedBy: number | undefined): void {
+    entry.queuedMs = this.#clock.monotonicMs()
+    entry.movedBy = movedBy
+  }
+
   /** Puts a pod into activeQ, or into backoffQ while its backoff lasts, or keeps it gated. */
-  #enqueue(entry: PodEntry, event: string | undefined): void {
+  #requeue(entry: PodEntry, event: string | undefined): void {
     const gate = this.#options.preEnqueue(entry.queued.pod)
     if (gate !== undefined) {
       this.#putGated(entry, gate, event)

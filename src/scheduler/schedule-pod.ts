@@ -110,7 +110,7 @@ export function runPreFilterPlugins(world: PreFilterWorld): PreFilterResult {
   const { metrics } = world
   const startMs = metrics?.nowMs() ?? 0
   const result = preFilter(world)
-  metrics?.extensionPoint('PreFilter', codeOf(result.status), metrics.nowMs() - startMs)
+  metrics?.extensionPoint('PreFilter', codeOf(result.status), startMs)
   return result
 }
 
@@ -159,7 +159,8 @@ function measuredFindFeasible(world: SchedulingCycle, prepared: PreFilterResult)
   if (metrics === undefined) return findFeasible(world, prepared)
   const startMs = metrics.nowMs()
   const found = findFeasible(world, prepared)
-  metrics.extensionPoint('Filter', 'Success', metrics.nowMs() - startMs)
+  metrics.extensionPoint('Filter', 'Success', startMs)
+  metrics.step('filter', startMs, `${found.feasible.length}/${world.snapshot.nodes.length} nodes`)
   countEvaluations(metrics, prepared.filters, found)
   return found
 }
@@ -239,8 +240,9 @@ function scoreNodes(
     }
     all.set(plugin.name, scores)
   }
-  metrics?.extensionPoint('PreScore', 'Success', preScoreMs)
-  metrics?.extensionPoint('Score', 'Success', metrics.nowMs() - startMs - preScoreMs)
+  metrics?.step('score', startMs)
+  metrics?.observe('PreScore', 'Success', preScoreMs)
+  metrics?.observe('Score', 'Success', metrics.nowMs() - startMs - preScoreMs)
   return { totals, scores: all }
 }
 

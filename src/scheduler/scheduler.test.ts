@@ -4,6 +4,7 @@ import { internalError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { events, nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
+import type { Pass } from '#/api/origin.ts'
 import { defaultPlugins } from './plugins.ts'
 import type { Plugin } from './framework.ts'
 import { profileOf, type ProfileFactory } from './profile.ts'
@@ -55,6 +56,35 @@ test('a pod is bound, and an event is recorded', async t => {
   assert.deepEqual(await eventsAbout(cluster, 'p'), [
     'default-scheduler Normal Scheduled: Successfully assigned default/p to a',
   ])
+})
+
+test('bindings and statuses carry the pass of their cycle: causes and steps', async t => {
+  const cluster = await start(t)
+  const created = await cluster.run(cluster.client.create(pods, podOf('p')))
+  await cluster.settle()
+  const [binding, ...others] = cluster.passes
+  assert.deepEqual(others, [])
+  assert.equal(binding?.request, 'POST /api/v1/namespaces/default/pods/p/binding')
+  assert.deepEqual([binding.component, binding.key], ['default-scheduler', 'default/p'])
+  assert.deepEqual(binding.causes, [Number(created.metadata.resourceVersion)])
+  assert.ok(binding.queuedMs <= binding.startedMs)
+  const stepsOf = ({ steps }: Pass): string => steps.map(({ name }) => name).join(' ')
+  assert.equal(stepsOf(binding), 'snapshot prefilter filter reserve permit prebind bind')
+  assert.equal(binding.steps.find(({ name }) => name === 'filter')?.detail, '1/1 nodes')
+  // Then a pod for which a node is missing, with a node that requeues it.
+  await cluster.addPods(podOf('q', { cpu: '3' }))
+  const status = cluster.passes[1]
+  assert.equal(status?.request, 'PATCH /api/v1/namespaces/default/pods/q/status')
+  assert.equal(stepsOf(status), 'snapshot prefilter filter postfilter')
+  assert.equal(status.steps[2]?.detail, '0/1 nodes')
+  const pending = await cluster.getPod('q')
+  const node = await cluster.run(cluster.client.create(nodes, nodeOf('b')))
+  await cluster.advance(20_000)
+  const moved = cluster.passes[2]
+  const causes = [pending, node].map(({ metadata }) => Number(metadata.resourceVersion))
+  assert.deepEqual(moved?.causes, causes)
+  // It has waited for its backoff since the node was added.
+  assert.ok(moved.queuedMs > status.startedMs && moved.queuedMs <= moved.startedMs)
 })
 
 test('an unschedulable pod gets a condition and an event once, and is bound when a node fits', async t => {

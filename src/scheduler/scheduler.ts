@@ -8,6 +8,7 @@ import { MetricsRegistry } from '#/base/metrics.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Pass } from '#/api/origin.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
@@ -16,7 +17,7 @@ import { Informers } from '#/client/informers.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ClusterEvents } from './cluster-events.ts'
 import { BindingCycles } from './cycle/binding-cycles.ts'
-import { Decisions, type PodDecision } from './cycle/decisions.ts'
+import { Decisions, type DecisionSummary, type PodDecision } from './cycle/decisions.ts'
 import { FailureReporter } from './cycle/failure-reporter.ts'
 import { Preemptions } from './cycle/preemptions.ts'
 import { addEventHandlers } from './event-handlers.ts'
@@ -101,8 +102,9 @@ export class Scheduler {
       preEnqueue: pod => this.#preemptions.preEnqueue(pod) ?? this.#profileOf(pod)?.preEnqueue(pod),
       ...(backoffMs && { backoffMs }),
     })
+    const { handled } = this.informers
     const profileOf = (pod: Pod): Profile | undefined => this.#profileOf(pod)
-    const events = new ClusterEvents({ queue, profiles, profileOf, clock, metrics })
+    const events = new ClusterEvents({ queue, profiles, profileOf, clock, metrics, handled })
     const recorderOf = (profile: Profile): EventRecorder => this.#recorderOf(profile)
     this.#queue = queue
     this.#events = events
@@ -140,6 +142,11 @@ export class Scheduler {
       inFlightEvents: () => queue.inFlightEvents(),
       cacheSizes: () => this.#cache.sizes,
     })
+  }
+
+  /** Number of pods in each part of the queue. */
+  get queueSizes(): SchedulingQueue['sizes'] {
+    return this.#queue.sizes
   }
 
   /** True if no pod can be scheduled now and no binding or preemption is in progress. */
@@ -180,6 +187,11 @@ export class Scheduler {
   /** The last scheduling decision for a pod, if still cached. */
   decisionOn(key: string): PodDecision | undefined {
     return this.#decisions.get(key)
+  }
+
+  /** The last decisions on each pod that are still cached, the latest first. */
+  latestDecisions(max: number): readonly DecisionSummary[] {
+    return this.#decisions.latest(max)
   }
 
   /** Before `elected` resolves, only the caches are filled, so that a standby takes over at once. */
@@ -224,14 +236,20 @@ export class Scheduler {
     const current = this.informers.of(pods).get(key)
     if (profile === undefined || current === undefined || !isPending(current)) return this.#queue.delete(key)
     const info = podInfoOf(current)
+    const startedMs = this.#platform.clock.now()
+    const { schedulerName } = profile
+    const metrics = this.#metrics.cycle(schedulerName, startMs)
+    const snapshot = this.#cache.snapshot()
+    metrics.step('snapshot', startMs)
     const cycle: MeasuredCycle = {
       queued,
       startMs,
-      metrics: this.#metrics.cycle(profile.schedulerName),
+      metrics,
+      pass: () => cyclePass({ schedulerName, pod: info, queued, startMs, startedMs, metrics }),
       pod: info,
       profile,
       cycleState: {},
-      snapshot: this.#cache.snapshot(),
+      snapshot,
       nominated: node => this.#nominator.podsOn(node),
       hasNominatedPods: !this.#nominator.isEmpty,
       nominatedNode: this.#nominator.nodeOf(info.uid),
@@ -263,10 +281,10 @@ export class Scheduler {
 
   /** Assumes the pod on the node; the binding cycle runs concurrently with the next scheduling cycles. */
   #bind(cycle: MeasuredCycle, node: string, signal: AbortSignal): void {
-    const { pod, profile, cycleState, queued, startMs, metrics: cycleMetrics } = cycle
+    const { pod, profile, cycleState, queued, startMs, metrics: cycleMetrics, pass } = cycle
     this.#cache.assume(pod, node)
     this.#nominator.assumed(pod, node)
-    const binding = { pod, node, profile, cycleState, signal, queued, startMs, cycleMetrics }
+    const binding = { pod, node, profile, cycleState, signal, queued, startMs, cycleMetrics, pass }
     this.#track(this.#bindings.run(binding))
   }
 
@@ -277,7 +295,7 @@ export class Scheduler {
 
   /** Runs postFilter, which may preempt other pods, and requeues the pod. */
   async #unschedulable(cycle: MeasuredCycle, filtered: FilterResult, signal: AbortSignal): Promise<void> {
-    const { pod, profile, startMs } = cycle
+    const { pod, profile, startMs, pass } = cycle
     const result = await this.#postFilter(cycle, filtered)
     this.#observeAlgorithm(cycle)
     this.#metrics.attempted('unschedulable', profile.schedulerName, startMs)
@@ -291,7 +309,7 @@ export class Scheduler {
       nominatedNode = result.node
       const { preempt } = result
       const recorder = this.#recorderOf(profile)
-      if (preempt !== undefined) this.#track(this.#preemptions.run({ pod, preempt, recorder, signal }))
+      if (preempt !== undefined) this.#track(this.#preemptions.run({ pod, preempt, recorder, signal, pass }))
     } else {
       message = `${message} ${result.message}`
       if (result.clearsNominatedNode) nominatedNode = ''
@@ -301,7 +319,8 @@ export class Scheduler {
     const rejectedBy = [...filtered.nodeToStatus.values()].map(({ plugin = '' }) => plugin)
     const plugins = new Set([...rejectedBy, ...(filtered.preFilterPlugins ?? [])])
     this.#queue.addUnschedulable(pod.key, plugins.size === 0 ? noNodes : plugins)
-    this.#failures.report(pod, { reason: 'Unschedulable', message, nominatedNode }, { profile, signal })
+    const report = { profile, signal, pass }
+    this.#failures.report(pod, { reason: 'Unschedulable', message, nominatedNode }, report)
   }
 
   async #postFilter(
@@ -312,22 +331,27 @@ export class Scheduler {
     const startMs = metrics.nowMs()
     const result = await profile.runPostFilterPlugins(pod, filtered)
     const isNominated = result !== undefined && 'node' in result
-    metrics.extensionPoint('PostFilter', isNominated ? 'Success' : 'Unschedulable', metrics.nowMs() - startMs)
+    metrics.extensionPoint('PostFilter', isNominated ? 'Success' : 'Unschedulable', startMs)
     return result
   }
 
   /** Requeues the pod after an error, such as a failed extender, which a retry may not have. */
   #failed(
-    { key, pod }: QueuedPodInfo,
+    queued: QueuedPodInfo,
     error: unknown,
     { startMs, signal }: { readonly startMs: number; readonly signal: AbortSignal },
   ): void {
+    const { key, pod } = queued
     this.#queue.addUnschedulable(key, new Set())
     const profile = this.#profileOf(pod)
     if (profile !== undefined) this.#metrics.attempted('error', profile.schedulerName, startMs)
     const info = podInfoOf(pod)
     if (profile === undefined || !this.#isStillPending(info)) return
-    this.#failures.reportError(info, error, { profile, signal })
+    const { clock } = this.#platform
+    const startedMs = clock.now() - (clock.monotonicMs() - startMs)
+    const { schedulerName } = profile
+    const pass = (): Pass => cyclePass({ schedulerName, pod: info, queued, startMs, startedMs })
+    this.#failures.reportError(info, error, { profile, signal, pass })
   }
 
   #track(work: Promise<void>): void {
@@ -375,7 +399,35 @@ interface MeasuredCycle extends SchedulingCycle {
   /** Monotonic time when the cycle began. */
   readonly startMs: number
   readonly metrics: CycleMetrics
+  /** Of the cycle so far. */
+  readonly pass: () => Pass
 }
 
 /** Placeholder for a pod that no plugin rejected, since there are no nodes: every event may help. */
 const noNodes: ReadonlySet<string> = new Set(['no nodes'])
+
+interface PassedCycle {
+  readonly schedulerName: string
+  readonly pod: PodInfo
+  readonly queued: QueuedPodInfo
+  /** When the scheduling cycle began, on the monotonic clock and as wall time. */
+  readonly startMs: number
+  readonly startedMs: number
+  /** Absent if the cycle failed with an error. */
+  readonly metrics?: CycleMetrics
+}
+
+/** The pass of a scheduling cycle with its binding cycle so far. */
+function cyclePass({ schedulerName, pod, queued, startMs, startedMs, metrics }: PassedCycle): Pass {
+  const { queuedMs = startMs, movedBy } = queued
+  const revision = Number(pod.pod.metadata.resourceVersion)
+  const causes = [revision, movedBy ?? revision].filter(Number.isSafeInteger)
+  return {
+    component: schedulerName,
+    key: pod.key,
+    causes: [...new Set(causes)].toSorted((left, right) => left - right),
+    queuedMs: startedMs - Math.max(0, startMs - queuedMs),
+    startedMs,
+    steps: metrics?.steps() ?? [],
+  }
+}

@@ -1,4 +1,5 @@
 /** Output of `k8ts why` as text and JSON, without the control characters that names and messages may contain. */
+import { escapeControlCharacters } from '#/base/escape-control-characters.ts'
 import type { Diagnosis } from './diagnosis.ts'
 
 /** The sentence, then evidence, then commands. */
@@ -26,7 +27,7 @@ export function formatDiagnosis({ summary, evidence, remedies, unread }: Diagnos
 /** In a JSON document control characters are only in strings, apart from line feeds. */
 export function diagnosisJson(diagnosis: Diagnosis): string {
   const text = JSON.stringify(diagnosis, null, 2)
-  return `${text.replaceAll(unsafe, each => (each === '\n' ? each : escapeOf(each)))}\n`
+  return `${text.split('\n').map(escapeControlCharacters).join('\n')}\n`
 }
 
 function section(title: string, lines: readonly string[]): readonly string[] {
@@ -39,13 +40,5 @@ const lengthMax = 1_000
 function printable(text: string): string {
   const line = text.trim().replaceAll(/[\t\n\r ]+/g, ' ')
   const shown = line.length > lengthMax ? `${line.slice(0, lengthMax)}...` : line
-  return shown.replaceAll(unsafe, escapeOf)
-}
-
-/** C0, DEL, C1, separators of lines, and marks of direction. */
-const unsafe = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu
-
-function escapeOf(text: string): string {
-  const code = text.codePointAt(0) ?? 0
-  return `\\u${code.toString(16).padStart(4, '0')}`
+  return escapeControlCharacters(shown)
 }

@@ -6,13 +6,13 @@
 import { eventsOf } from './collect/snapshot.ts'
 import { ClusterReader } from './collect/cluster-reader.ts'
 import { collectSnapshot, withKind } from './collect/collect-snapshot.ts'
-import { findResource } from './collect/find-resource.ts'
 import { diagnoseTarget } from './diagnose/diagnose-target.ts'
 import { ofEvent } from './diagnose/phrases.ts'
 import type { Diagnosis, ObjectName } from './diagnosis.ts'
 import { events } from '#/api/generated/core/v1-resources.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
+import { findResource } from '#/client/find-resource.ts'
 import type { Clock } from '#/platform/platform.ts'
 
 export interface ExplainTarget {

@@ -115,6 +115,7 @@ describe('access', async () => {
     assert.match(await check('GET /pods', 200), /"name":"web"/)
     await check('GET /stats/summary', 200)
     await check('GET /configz', 403)
+    await check('GET /debug/passes', 403)
     await check('GET /containerLogs/default/web/main', 403)
     await check('GET /%63ontainerLogs/default/web/main', 403)
     await check('GET /logs/', 403)
@@ -128,6 +129,12 @@ describe('access', async () => {
     await allow('proxied', user('proxied'), rule('get', 'nodes/proxy'))
     const exec = '/exec/default/web/main?command=id&output=1'
     assert.equal((await as('proxied', kubelet, `GET ${exec}`, webSocket)).status, 403)
+    const passes = async (query: string): Promise<string> => {
+      return (await as('proxied', kubelet, `GET /debug/passes${query}`)).body
+    }
+    assert.match(await passes(''), /^{"passes":\[{"component":"kube-proxy",.*"endedMs":3}\]}$/)
+    assert.equal(await passes('?after=3'), '{"passes":[]}')
+    assert.match(await passes('?after=x'), /^invalid value/)
     assert.equal((await as('proxied', kubelet, 'GET /containerLogs/default/web/main')).status, 200)
     for (const path of [
       exec,

@@ -11,6 +11,7 @@ import { ApiServer } from '#/apiserver/api-server.ts'
 import type { Audit } from '#/apiserver/audit.ts'
 import { Server } from '#/apiserver/server.ts'
 import { clientOf, type Client } from '#/client/client.ts'
+import { PassLog } from '#/client/pass-log.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
 import { SimulatedRuntime } from '#/cri/simulated.ts'
@@ -191,10 +192,18 @@ async function startBack(
     metrics: new KubeletMetrics(),
     tls: { ...server, clientCa: ca.cert },
     usage: processUsage,
+    passes: passLog(),
     ...(limits && { limits }),
   })
   stack.defer(() => kubelet.stop(0))
   return { kubelet, node, runtime }
+}
+
+function passLog(): PassLog {
+  const passes = new PassLog()
+  const pass = { component: 'kube-proxy', key: 'default/web', causes: [7], steps: [] }
+  passes.record({ ...pass, queuedMs: 1, startedMs: 2, endedMs: 3 })
+  return passes
 }
 
 function simulatedRuntime(): SimulatedRuntime {

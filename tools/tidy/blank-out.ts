@@ -59,6 +59,8 @@ const operators: ReadonlySet<string> = new Set([
 ])
 
 function beginsExpression(previous: string): boolean {
+  // The slash of a closing tag of JSX.
+  if (previous === '<') return false
   return operators.has(previous) || !/[\w$)\]}'"`]$/.test(previous)
 }
 

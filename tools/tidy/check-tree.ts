@@ -32,7 +32,7 @@ const rules: readonly ((files: readonly SourceFile[]) => Finding[])[] = [
 
 export function checkTree(contents: ReadonlyMap<string, string>, machine: Machine): Finding[] {
   const files = [...contents]
-    .filter(([path]) => path.endsWith('.ts') && !path.startsWith('src/api/generated/'))
+    .filter(([path]) => /\.tsx?$/.test(path) && !path.startsWith('src/api/generated/'))
     .map(([path, content]) => sourceFile(path, content))
   const findings = [...rules.flatMap(rule => rule(files)), ...checkTraces(contents, machine)]
   return findings.sort((left, right) => left.path.localeCompare(right.path) || left.line - right.line)
@@ -41,7 +41,7 @@ export function checkTree(contents: ReadonlyMap<string, string>, machine: Machin
 /** The linter detects `Date.now`, but not a `Date` without arguments. */
 function checkTime(files: readonly SourceFile[]): Finding[] {
   return files
-    .filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/platform/node/'))
+    .filter(({ path }) => path.startsWith('src/') && !/^src\/(platform\/node|console-page)\//.test(path))
     .flatMap(({ path, code, content }) =>
       [...code.matchAll(presentDate)].map(({ index }) => {
         return { path, line: lineAt(content, index), text: 'reads the clock: time comes from platform.clock' }

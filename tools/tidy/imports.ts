@@ -20,7 +20,7 @@ export function checkImports(files: readonly SourceFile[]): Finding[] {
 }
 
 function checkEnding(_path: string, { specifier, target }: Import): string | undefined {
-  if (target === undefined || /\.(ts|json)$/.test(specifier)) return undefined
+  if (target === undefined || /\.(tsx?|json)$/.test(specifier)) return undefined
   return `import ${specifier} does not end with .ts`
 }
 
@@ -60,7 +60,7 @@ function checkPrivacy(path: string, { target }: Import): string | undefined {
   if (publicFolders.has(dirname(target))) return undefined
   const owner = dirname(dirname(target))
   // `store/embedded.ts` and its test belong to `store/embedded/`.
-  const place = path.replace(/(\.\w+)?\.ts$/, '/')
+  const place = path.replace(/(\.\w+)?\.tsx?$/, '/')
   if (owner === 'src' || owner === '.' || place.startsWith(`${owner}/`)) return undefined
   return `${target} is private to ${owner}`
 }
@@ -70,6 +70,7 @@ const entryPoints: ReadonlySet<string> = new Set([
   'src/main.ts',
   'src/kubectl-bundle.ts',
   'src/kubectl-start.ts',
+  'src/console-page/main.tsx',
 ])
 
 export function checkDeadFiles(files: readonly SourceFile[]): Finding[] {

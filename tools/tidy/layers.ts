@@ -21,7 +21,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'client': [...vocabulary, 'kubeconfig'],
   'component-base': clients,
   'custom-resource': ['base', 'api'],
-  'apiserver': [...vocabulary, 'kubeconfig', 'store', 'cel', 'streams'],
+  'apiserver': [...vocabulary, 'kubeconfig', 'store', 'cel', 'streams', 'history'],
   'controllers': [...clients, 'cel'],
   'scheduler': [...clients, 'cel'],
   'kubelet': [...clients, 'kubeconfig', 'component-base', 'streams', 'cri', 'network'],
@@ -36,6 +36,10 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'kubectl': [...clients, 'kubeconfig', 'kustomize', 'streams'],
   'kubeadm': [...clients, 'command-line', 'kubeconfig'],
   'why': clients,
+  'history': vocabulary,
+  'trace': clients,
+  'console': [...clients, 'kubeconfig', 'streams'],
+  'console-page': ['base', 'api', 'history', 'trace'],
   'operator': [...clients, 'kubeconfig', 'controllers', 'kubeadm'],
 }
 

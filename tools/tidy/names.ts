@@ -3,7 +3,7 @@ import type { Finding } from './finding.ts'
 import { lineAt, type SourceFile } from './source-file.ts'
 
 const kebabFolder = /^[a-z0-9]+(-[a-z0-9]+)*$/
-const kebabFile = /^[a-z0-9]+(-[a-z0-9]+)*(\.(conformance|crash))?(\.test)?\.ts$/
+const kebabFile = /^[a-z0-9]+(-[a-z0-9]+)*(\.(conformance|crash))?(\.test)?\.tsx?$/
 
 export function checkFileNames(files: readonly SourceFile[]): Finding[] {
   return files.flatMap(({ path }) => {
@@ -28,7 +28,7 @@ export function checkWords(files: readonly SourceFile[]): Finding[] {
     .filter(({ path }) => !itsOwnPlaces.test(path))
     .flatMap(({ path, code, content }) => {
       const findings: Finding[] = []
-      const name = basename(path, '.ts')
+      const name = basename(path).replace(/\.tsx?$/, '')
       if (isEmpty(name)) findings.push({ path, line: 1, text: emptyName(name) })
       for (const { 1: kind, 2: declared = '', index } of code.matchAll(declaration)) {
         if (!isEmpty(words(declared)) && (kind === 'function' || !baseType.test(declared))) continue

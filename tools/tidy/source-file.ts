@@ -30,7 +30,7 @@ export function sourceFile(path: string, content: string): SourceFile {
     code,
     lines: content.split('\n'),
     imports: importsOf(path, content, code),
-    isTest: /(\.(test|conformance)|\/test-[a-z-]+|\/testdata\/.+)\.ts$/.test(path),
+    isTest: /(\.(test|conformance)|\/test-[a-z-]+|\/testdata\/.+)\.tsx?$/.test(path),
   }
 }
 

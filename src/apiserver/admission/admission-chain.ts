@@ -92,7 +92,7 @@ export class AdmissionChain {
   async mutate(request: AdmissionAttributes): Promise<AdmittedObject> {
     const { mutating } = this.#chain(request)
     if (mutating.plugins.length === 0) return request.object
-    const timer = new StepTimer(mutating, this.#measurement?.clock)
+    const timer = new StepTimer(mutating, this.#measurement?.clock, request.origin)
     const reinvocation = new Reinvocation()
     try {
       const object = await pass({ ...mutating, timer }, request, reinvocation)
@@ -113,7 +113,7 @@ export class AdmissionChain {
   async validate(request: AdmissionAttributes): Promise<void> {
     const { validating } = this.#chain(request)
     if (validating.plugins.length === 0) return
-    const timer = new StepTimer(validating, this.#measurement?.clock)
+    const timer = new StepTimer(validating, this.#measurement?.clock, request.origin)
     try {
       for (const [index, plugin] of validating.plugins.entries()) {
         timer.begin(index)
@@ -152,10 +152,11 @@ export class AdmissionChain {
     return chain
   }
 
-  #step(type: AdmissionStep, operation: Operation, plugins: readonly AdmissionPlugin[]): Step {
+  #step(type: AdmissionStep, operation: Operation, plugins: readonly AdmissionPlugin[]): MeasuredStep {
     const { metrics } = this.#measurement ?? {}
-    if (metrics === undefined) return { plugins }
+    if (metrics === undefined) return { type, plugins }
     return {
+      type,
       plugins,
       series: metrics.step(type, operation),
       pluginSeries: plugins.map(({ name }) => metrics.controller(name, type, operation)),
@@ -164,20 +165,15 @@ export class AdmissionChain {
 }
 
 interface Chain {
-  readonly mutating: Step
-  readonly validating: Step
-}
-
-/** The plugins of a phase, and the series for their durations. */
-interface Step extends Partial<MeasuredStep> {
-  readonly plugins: readonly AdmissionPlugin[]
+  readonly mutating: MeasuredStep
+  readonly validating: MeasuredStep
 }
 
 /** For writes already admitted as part of another request, and for writes by the API server itself. */
 export const noAdmission = new AdmissionChain([])
 
 async function pass(
-  { plugins, timer }: Step & { readonly timer: StepTimer },
+  { plugins, timer }: MeasuredStep & { readonly timer: StepTimer },
   request: AdmissionAttributes,
   reinvocation: Reinvocation,
 ): Promise<AdmittedObject> {

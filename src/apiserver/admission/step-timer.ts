@@ -1,29 +1,36 @@
 import type { Clock } from '#/platform/platform.ts'
-import type { AdmissionMetrics, StepSeries } from '../metrics/admission.ts'
+import type { AdmissionMetrics, AdmissionStep, StepSeries } from '../metrics/admission.ts'
+import type { RequestOrigin } from '../request-origin.ts'
+import type { AdmissionPlugin } from './admission-chain.ts'
 
 export interface AdmissionMeasurement {
   readonly metrics: AdmissionMetrics
   readonly clock: Clock
 }
 
+/** The plugins of a phase, and the series for their durations if metrics are recorded. */
 export interface MeasuredStep {
-  readonly series: StepSeries
+  readonly type: AdmissionStep
+  readonly plugins: readonly AdmissionPlugin[]
+  readonly series?: StepSeries
   /** In the order of the plugins. */
-  readonly pluginSeries: readonly StepSeries[]
+  readonly pluginSeries?: readonly StepSeries[]
 }
 
 /** Measures one phase of admission and each of its plugins; reads the clock once for each plugin. */
 export class StepTimer {
-  readonly #step: Partial<MeasuredStep>
+  readonly #step: MeasuredStep
   readonly #clock: Clock | undefined
+  readonly #origin: RequestOrigin | undefined
   readonly #startedMs: number
   #pluginStartedMs: number
   #plugin = -1
 
-  constructor(step: Partial<MeasuredStep>, clock: Clock | undefined) {
+  constructor(step: MeasuredStep, clock: Clock | undefined, origin: RequestOrigin | undefined) {
     this.#step = step
-    this.#clock = clock
-    this.#startedMs = clock?.monotonicMs() ?? 0
+    this.#clock = clock ?? origin?.clock
+    this.#origin = origin
+    this.#startedMs = this.#clock?.monotonicMs() ?? 0
     this.#pluginStartedMs = this.#startedMs
   }
 
@@ -32,16 +39,21 @@ export class StepTimer {
   }
 
   end(): void {
-    const series = this.#step.pluginSeries?.[this.#plugin]
-    if (series === undefined || this.#clock === undefined) return
+    if (this.#clock === undefined) return
+    const startedMs = this.#pluginStartedMs
     const nowMs = this.#clock.monotonicMs()
-    series.admitted.observe((nowMs - this.#pluginStartedMs) / 1_000)
+    const { plugins, pluginSeries } = this.#step
+    pluginSeries?.[this.#plugin]?.admitted.observe((nowMs - startedMs) / 1_000)
+    if (this.#origin && nowMs - startedMs >= slowPluginMs)
+      this.#origin.addStep('admission', startedMs, nowMs, plugins[this.#plugin]?.name)
     this.#pluginStartedMs = nowMs
   }
 
   finish(): void {
     // The last plugin ended just now.
-    this.#step.series?.admitted.observe((this.#pluginStartedMs - this.#startedMs) / 1_000)
+    const endedMs = this.#pluginStartedMs
+    this.#step.series?.admitted.observe((endedMs - this.#startedMs) / 1_000)
+    this.#origin?.addStep(phaseNames[this.#step.type], this.#startedMs, endedMs)
   }
 
   /** The current plugin has rejected the request. */
@@ -53,3 +65,8 @@ export class StepTimer {
     series?.rejected().observe((nowMs - this.#startedMs) / 1_000)
   }
 }
+
+/** Faster plugins are not steps of their own in the origin of a write. */
+const slowPluginMs = 0.1
+
+const phaseNames = { admit: 'mutating-admission', validate: 'validating-admission' } as const

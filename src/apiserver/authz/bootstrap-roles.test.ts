@@ -176,7 +176,7 @@ test('every controller has a ClusterRole and a binding to its service account', 
   const { clusterRoles: all, clusterRoleBindings: bindings } = bootstrapRoles()
   const names = all.map(({ metadata }) => metadata.name ?? '')
   assert.equal(new Set(names).size, names.length)
-  assert.equal(names.length, 69)
+  assert.equal(names.length, 70)
   const controllers = names.filter(name => name.startsWith('system:controller:'))
   assert.equal(controllers.length, 38)
   for (const name of controllers) {

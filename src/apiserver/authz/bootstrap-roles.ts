@@ -138,6 +138,8 @@ function metadataOf(
  */
 const clusterRoleBindings: BindingTable = {
   'cluster-admin': 'group=system:masters',
+  // Not in Kubernetes. What is served depends on the rights of the user to the objects.
+  'k8ts:history': 'group=system:authenticated',
   'system:basic-user': 'group=system:authenticated',
   'system:discovery': 'group=system:authenticated',
   'system:kube-controller-manager': 'user=system:kube-controller-manager',

@@ -62,6 +62,7 @@ export async function startTestCluster(
     store,
     cache,
     hooks: new Map(),
+    watches: new Set(),
     admission: new AdmissionChain([authz.escalation]),
   }
   const stopping = new AbortController()

@@ -4,6 +4,7 @@ import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { HealthCheck } from '../health.ts'
 import type { StorageMetrics } from '../metrics/storage.ts'
+import { resourcePrefixOf } from '../registry/store-keys.ts'
 import { aesCbc, aesGcm } from './aes.ts'
 import type { Cipher, RandomBytes } from './cipher.ts'
 import { parseEncryptionConfiguration, type ProviderConfiguration } from './configuration.ts'
@@ -16,7 +17,7 @@ import {
   type Provider,
   type RecordTransformation,
 } from './provider-chain.ts'
-import { resourcePrefixOf, includesResource, resourceOfPrefix } from './resource-names.ts'
+import { includesResource, resourceOfPrefix } from './resource-names.ts'
 import { secretbox } from './secretbox.ts'
 
 export interface ResourceCiphersOptions {

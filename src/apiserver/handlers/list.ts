@@ -11,10 +11,12 @@ import type { ListFigures } from '../metrics/watch-cache.ts'
 import type { ListRange } from '../registry/list-items-cache.ts'
 import { readContinueToken, writeContinueToken } from './continue-token.ts'
 import { readListOptions, type ListOptions } from './list-options.ts'
+import { isOfPast, listPast } from './past.ts'
 import type { RequestScope } from './request-scope.ts'
 import { waitUntilFresh } from './wait-until-fresh.ts'
 
 export async function list(scope: RequestScope): Promise<ApiResponse> {
+  if (isOfPast(scope)) return listPast(scope)
   const options = readListOptions(scope)
   const page = await readPage(scope, options)
   return { status: 200, body: listBody(scope.view, page, { ...scope, range: page.range }) }

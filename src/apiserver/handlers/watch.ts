@@ -3,10 +3,11 @@
  * it disconnects, the timeout expires, or it falls behind and must relist.
  */
 import { expired, notAcceptable, type ApiError } from '#/api/errors.ts'
-import type { Resource } from '#/api/resource.ts'
+import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import { StoreError } from '#/store/store.ts'
 import { streamMediaTypes } from '../negotiation.ts'
 import { isConvertedOnRead, readEvents, readObjects } from '../registry/convert-objects.ts'
+import type { ActiveWatch } from '../registry/active-watch.ts'
 import { CacheEvent } from '../registry/cache-event.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { apiErrorOf } from '../registry/store-errors.ts'
@@ -32,7 +33,7 @@ function startingVersion({ resourceVersion, sendInitialEvents }: ListOptions): n
   return resourceVersion === undefined && !sendInitialEvents ? 0 : resourceVersion
 }
 
-class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber {
+class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber, ActiveWatch {
   readonly #scope: RequestScope
   readonly #options: ListOptions
   readonly #encoder: WatchEncoder
@@ -42,6 +43,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   #backlog: (CacheEvent | Bookmark)[] = []
   #end: 'time' | ApiError | undefined
   #wake: (() => void) | undefined
+  #sent = 0
 
   constructor(scope: RequestScope, options: ListOptions, encoder: WatchEncoder) {
     this.#scope = scope
@@ -49,6 +51,46 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     this.#encoder = encoder
     this.#prefix = watchedPrefix(scope, options)
     this.#resourcePrefix = prefixOf(scope.resource, '')
+  }
+
+  get user(): string {
+    return this.#scope.context.user.username
+  }
+
+  get userAgent(): string {
+    return this.#scope.context.request.headers['user-agent'] ?? ''
+  }
+
+  get apiVersion(): string {
+    return apiVersionOf(this.#scope.resource)
+  }
+
+  get resource(): string {
+    return this.#scope.resource.plural
+  }
+
+  get namespace(): string {
+    return this.#scope.info.namespace
+  }
+
+  get labelSelector(): string {
+    return this.#scope.context.request.query.get('labelSelector') ?? ''
+  }
+
+  get fieldSelector(): string {
+    return this.#scope.context.request.query.get('fieldSelector') ?? ''
+  }
+
+  get sinceMs(): number {
+    return this.#scope.context.receivedMs
+  }
+
+  get backlog(): number {
+    return this.#backlog.length
+  }
+
+  get sent(): number {
+    return this.#sent
   }
 
   onEvents(events: readonly CacheEvent[]): void {
@@ -68,7 +110,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     const {
-      registry: { cache },
+      registry: { cache, watches },
       context: { request },
     } = this.#scope
     const { indexedField, conditions } = this.#options.selection
@@ -80,6 +122,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     request.signal.addEventListener('abort', wake)
     // Subscribing and reading the state happen synchronously, so no event is missed or duplicated.
     cache.subscribe(this.#prefix, this, indexedField)
+    watches.add(this)
     const begin = this.#begin()
     try {
       yield* begin
@@ -95,6 +138,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
       yield [this.#encoder.error(error)]
     } finally {
       cache.unsubscribe(this.#prefix, this, indexedField)
+      watches.delete(this)
       request.signal.removeEventListener('abort', wake)
       for (const timer of timers) timer.cancel()
     }
@@ -182,6 +226,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   async #take(): Promise<readonly StreamChunk[]> {
     const backlog = this.#backlog
     this.#backlog = []
+    this.#sent += backlog.length
     const { resource } = this.#scope
     const read = isConvertedOnRead(resource) ? await readBacklog(resource, backlog) : backlog
     const chunks = read.flatMap(item =>

@@ -1,5 +1,6 @@
 import type { WriteRequest } from '../registry/write-request.ts'
 import { annotate, annotateBody } from '../request.ts'
+import { traceHeadersOf } from '../request-origin.ts'
 import type { RequestScope } from './request-scope.ts'
 
 export interface WriteRequestOptions extends Pick<WriteRequest, 'dryRun' | 'fieldManager'> {
@@ -22,6 +23,8 @@ export function writeRequest(
     fieldManager,
     options: sent,
     signal: context.request.signal,
+    origin: context.origin,
+    traceHeaders: traceHeadersOf(context.request),
     onWebhookWait: waitedMs => {
       context.excludedMs += waitedMs
     },

@@ -1,7 +1,8 @@
 import type { StoredObject } from './stored-object.ts'
 
 /** A creation, update or deletion. */
-type Change = Pick<CacheEvent, 'revision' | 'key' | 'current' | 'previous'>
+type Change = Pick<CacheEvent, 'revision' | 'key' | 'current' | 'previous'> &
+  Partial<Pick<CacheEvent, 'note'>>
 
 /**
  * A change of an object, shared by all watchers, so that each encoding is computed once. Selectors are not
@@ -14,16 +15,23 @@ export class CacheEvent {
   readonly current: StoredObject | undefined
   /** Undefined for a creation. */
   readonly previous: StoredObject | undefined
+  #note: Uint8Array | undefined
   #deleted: StoredObject | undefined
   #frames: Map<string, Uint8Array> | undefined
   /** The event in other API versions, by name. */
   #forms: Map<string, CacheEvent> | undefined
 
-  constructor({ revision, key, current, previous }: Change) {
+  constructor({ revision, key, current, previous, note }: Change) {
     this.revision = revision
     this.key = key
     this.current = current
     this.previous = previous
+    this.#note = note
+  }
+
+  /** The encoded origin of the write; only for those that take the event at once. */
+  get note(): Uint8Array | undefined {
+    return this.#note
   }
 
   /** Size of the new object, or of the deleted one. */
@@ -66,6 +74,7 @@ export class CacheEvent {
    * the live object.
    */
   releaseDecoded(): void {
+    this.#note = undefined
     this.#frames = undefined
     this.#forms = undefined
     this.#deleted = undefined

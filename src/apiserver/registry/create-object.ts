@@ -16,6 +16,7 @@ import { withUid, withGeneration, withoutStatus, withoutSystemMetadata } from '.
 import { runMutatingAdmission } from './admit.ts'
 import { readStore } from './get-stored-object.ts'
 import { withManagedFields } from './managed-fields.ts'
+import { noteOf } from '../request-origin.ts'
 import { withReservation } from './reservation.ts'
 import { requiresQualifiedFinalizers, rulesOf, withDefaults } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
@@ -147,7 +148,11 @@ async function insert(
   registry.cache.noteWrite(bytes, written)
   const ttlMs = resource.rules?.ttlMs
   const result = await translateStoreErrors(request, 'create', () =>
-    registry.store.create(key, bytes, { ...(ttlMs && { ttlMs }), ...(ignoresQuota && { ignoresQuota }) }),
+    registry.store.create(key, bytes, {
+      ...(ttlMs && { ttlMs }),
+      ...(ignoresQuota && { ignoresQuota }),
+      ...noteOf(request),
+    }),
   )
   if (!result.written) return undefined
   const stored = new StoredObject({ key, revision: result.revision, value: bytes }, written)

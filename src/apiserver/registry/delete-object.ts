@@ -9,6 +9,7 @@ import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { readObject } from './convert-objects.ts'
 import { getStoredObject, readStore } from './get-stored-object.ts'
+import { noteOf } from '../request-origin.ts'
 import type { Registry } from './registry.ts'
 import { rulesOf } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
@@ -132,7 +133,11 @@ async function markDeleted(
     }
   registry.cache.noteWrite(bytes, marked)
   const result = await translateStoreErrors({ resource }, 'delete', () =>
-    registry.store.update(current.key, bytes, { expectedRevision: current.revision, ignoresQuota: true }),
+    registry.store.update(current.key, bytes, {
+      expectedRevision: current.revision,
+      ignoresQuota: true,
+      ...noteOf(request),
+    }),
   )
   if (result.written)
     return {

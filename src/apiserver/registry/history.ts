@@ -67,12 +67,12 @@ export async function* replay(
       }),
     )
     const events = due.map(event => {
-      const { key, revision } = event
+      const { key, revision, note } = event
       const previous = known.get(key)
       const current =
         event.type === 'put' ? new StoredObject({ key, revision, value: event.value }) : undefined
       known.set(key, current)
-      return new CacheEvent({ revision, key, current, previous })
+      return new CacheEvent({ revision, key, current, previous, note })
     })
     if (events.length > 0) yield events
     if (batch.revision >= untilRevision) return

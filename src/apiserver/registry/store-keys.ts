@@ -43,3 +43,14 @@ function resourcePrefix(resource: Resource): string {
   prefixes.set(resource, prefix)
   return prefix
 }
+
+/** The part of a store key that identifies the resource; undefined if the key is not an object. */
+export function resourcePrefixOf(key: string): string | undefined {
+  if (!key.startsWith(storeRoot)) return undefined
+  const first = key.indexOf('/', storeRoot.length)
+  if (first === -1) return undefined
+  const name = key.slice(storeRoot.length, first)
+  if (name !== 'services' && !name.includes('.')) return name
+  const second = key.indexOf('/', first + 1)
+  return second === -1 ? undefined : key.slice(storeRoot.length, second)
+}

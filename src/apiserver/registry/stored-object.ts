@@ -43,6 +43,11 @@ export class StoredObject {
     if (object) decodedObjects?.add(this)
   }
 
+  /** The stored JSON, as the store returned it. */
+  get stored(): Uint8Array {
+    return this.#stored
+  }
+
   /** Size of the stored JSON. */
   get sizeBytes(): number {
     return this.#stored.length

@@ -23,6 +23,7 @@ import { withZeroFields } from '#/api/zero-fields.ts'
 import { TimeSlices } from '#/platform/time-slices.ts'
 import { convertTo, convertToStored, internalVersionOf, markRead, readObject } from './convert-objects.ts'
 import { createIfAbsent } from './create-object.ts'
+import { noteOf } from '../request-origin.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
@@ -295,6 +296,7 @@ async function replace(
           expectedRevision,
           ignoresQuota: ignoresQuota(request, written),
           ...(ttlMs && { ttlMs }),
+          ...noteOf(request),
         }),
       )
       if (result.written) {
@@ -365,11 +367,11 @@ export type Removal = { readonly revision: number } | { readonly current: Stored
 /** Deletes the object from the store if it has not changed. */
 export async function removeObject(
   registry: Registry,
-  request: Pick<WriteRequest, 'resource'>,
+  request: Pick<WriteRequest, 'resource' | 'origin'>,
   current: StoredObject,
 ): Promise<Removal> {
   const result = await translateStoreErrors(request, 'delete', () =>
-    registry.store.delete(current.key, { expectedRevision: current.revision }),
+    registry.store.delete(current.key, { expectedRevision: current.revision, ...noteOf(request) }),
   )
   if (!result.written) {
     const { current: winner } = result

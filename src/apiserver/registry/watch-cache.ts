@@ -49,6 +49,15 @@ export interface WatchCacheOptions {
   /** Bound on decoded objects, as the size of their stored form. */
   readonly decodedBytesMax?: number
   readonly metrics?: Metrics | undefined
+  readonly recorder?: ChangeRecorder | undefined
+}
+
+/** Is told every change that the cache takes from the store, before readers see it. */
+export interface ChangeRecorder {
+  /** The cache was loaded at a revision: at the start, and after a gap in the watch of the store. */
+  onLoad(revision: number): void
+  /** The changes up to a revision; there may be none. */
+  onChanges(events: readonly CacheEvent[], revision: number): void
 }
 
 export class WatchCache {
@@ -271,6 +280,7 @@ export class WatchCache {
       if (page.remaining === 0) break
       page = await store.list({ prefix, limit: pageKeys, revision, after: page.entries.at(-1)!.key })
     }
+    this.#options.recorder?.onLoad(revision)
     this.#advance(revision)
     this.#recentSince = revision
     this.#loadedRevision = revision
@@ -309,6 +319,7 @@ export class WatchCache {
         this.#lastChanges.clear()
         for (const subscriber of [...this.#subscribers.values()].flatMap(each => each.all()))
           subscriber.onReset()
+        this.#options.recorder?.onLoad(revision)
         this.#advance(revision)
         this.#recordLoad()
         return
@@ -322,9 +333,12 @@ export class WatchCache {
 
   #take(storeEvents: readonly StoreEvent[], revision: number): void {
     const bySubscriber = new Map<Subscriber, CacheEvent[]>()
-    const changes = this.#options.metrics?.watchCache.changes
+    const { metrics, recorder } = this.#options
+    const changes = metrics?.watchCache.changes
+    const events: CacheEvent[] = []
     for (const storeEvent of storeEvents) {
       const event = this.#apply(storeEvent)
+      events.push(event)
       const series = changes?.of(event.key)
       if (series) {
         series.received.add()
@@ -335,15 +349,16 @@ export class WatchCache {
       this.#recent.push(event)
       this.#recentBytes += event.sizeBytes
       this.#forSubscribers(event, subscriber => {
-        const events = bySubscriber.get(subscriber)
-        if (events) events.push(event)
+        const unsent = bySubscriber.get(subscriber)
+        if (unsent) unsent.push(event)
         else bySubscriber.set(subscriber, [event])
       })
     }
+    recorder?.onChanges(events, revision)
     this.#forgetOldest(recentEventsMax)
     // Advances the revision first, so that a subscriber that reads the cache sees the change.
     this.#advance(revision)
-    for (const [subscriber, events] of bySubscriber) subscriber.onEvents(events)
+    for (const [subscriber, unsent] of bySubscriber) subscriber.onEvents(unsent)
     this.#releaseOldDecoded(storeEvents.length)
   }
 
@@ -384,15 +399,15 @@ export class WatchCache {
 
   #apply(event: StoreEvent): CacheEvent {
     const previous = this.#objects.get(event.key)
-    const { key, revision } = event
+    const { key, revision, note } = event
     if (previous) this.#decodedObjects.delete(previous)
     if (event.type === 'delete') {
       this.#objects.delete(key)
-      return new CacheEvent({ revision, key, current: undefined, previous })
+      return new CacheEvent({ revision, key, current: undefined, previous, note })
     }
     const current = this.#decode(event)
     this.#objects.set(key, current)
-    return new CacheEvent({ revision, key, current, previous })
+    return new CacheEvent({ revision, key, current, previous, note })
   }
 
   /**

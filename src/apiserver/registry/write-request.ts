@@ -4,6 +4,7 @@ import { type FieldError, invalidObject } from '#/api/field-error.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { UserInfo } from '../request.ts'
+import type { RequestOrigin } from '../request-origin.ts'
 
 /**
  * A write of a user to a resource, in the version of the request. It exists apart from `AdmissionAttributes`,
@@ -28,6 +29,10 @@ export interface WriteRequest {
   readonly ignoresQuota?: boolean
   /** Aborted when the client no longer waits for the response. */
   readonly signal?: AbortSignal
+  /** Absent if origins are not recorded, and for writes of the API server itself. */
+  readonly origin?: RequestOrigin | undefined
+  /** Headers of W3C Trace Context for webhooks. */
+  readonly traceHeaders?: Readonly<Record<string, string>>
   warn(text: string): void
   /** Called with the time that the request waited for webhooks. */
   readonly onWebhookWait?: (waitedMs: number) => void

@@ -227,10 +227,11 @@ export class RestClient implements Client {
     return decodeObject(resource, await this.#value(request, options))
   }
 
-  async #value(request: RawRequest, { signal, timeoutMs }: CallOptions): Promise<unknown> {
+  async #value(request: RawRequest, { signal, timeoutMs, pass }: CallOptions): Promise<unknown> {
     const response = await this.#sender.send({
       ...request,
       signal,
+      pass,
       ...(timeoutMs !== undefined && { timeoutMs }),
     })
     return response.value()

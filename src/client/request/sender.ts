@@ -1,5 +1,6 @@
 import type { Clock } from '#/platform/platform.ts'
 import { ApiError } from '#/api/errors.ts'
+import { encodePass, passHeader } from '#/api/origin.ts'
 import { LinkedAbort } from '#/base/abort.ts'
 import type { ClientOptions, RawRequest } from '../client.ts'
 import type { RestClientHostMetrics } from '../rest-client-metrics.ts'
@@ -70,7 +71,7 @@ export class Sender {
 
   /** The timeout covers the response headers only: the time for the body depends on its size. */
   async #once(request: RawRequest): Promise<TransportResponse> {
-    const { method, path, query, headers, body, timeoutMs = this.#timeoutMs } = request
+    const { method, path, query, headers, body, pass, timeoutMs = this.#timeoutMs } = request
     const abort = new LinkedAbort(request.signal)
     const onTimeout = (): void =>
       abort.abort(new TransportError('timeout', `${method} ${path}: no response within ${timeoutMs} ms`))
@@ -79,7 +80,11 @@ export class Sender {
       method,
       path,
       query: query ?? new URLSearchParams(),
-      headers: { ...this.#headers, ...headers },
+      headers: {
+        ...this.#headers,
+        ...headers,
+        ...(pass !== undefined && method !== 'GET' && { [passHeader]: encodePass(pass) }),
+      },
       ...(body !== undefined && { body }),
       signal: abort.signal,
     }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { openConnection } from '#/client/connection.ts'
 import type { HttpTransport } from '#/client/http.ts'
+import { forwardExchange } from '#/client/reverse-proxy.ts'
 import { untilAborted } from '#/base/abort.ts'
 import type { HttpExchange, LocalHttpServer } from '#/platform/http.ts'
 import { defineCommand, type Invocation } from '../command.ts'
@@ -8,7 +9,6 @@ import { ExitError } from '../errors.ts'
 import { boolFlag, durationFlag, intFlag, stringFlag } from '../flag-types.ts'
 import { describeListenError, formatAddress } from '../port-forward/listen-addresses.ts'
 import { answerText, redirect } from '../proxy/answer.ts'
-import { passOn } from '../proxy/pass-on.ts'
 import { compileFilter, isAccepted, usualPatterns } from '../proxy/request-filter.ts'
 import { routeRequest } from '../proxy/route-request.ts'
 
@@ -108,7 +108,14 @@ async function exchangeHandler({ flags, factory, streams }: ProxyInvocation): Pr
     if (filter !== undefined && !isAccepted(filter, { method, path, host: headers['host'] ?? '' })) {
       return answerText(exchange, 403, 'Forbidden')
     }
-    void passOn(exchange, { transport, target, onError: warn })
+    void forwardExchange(exchange, {
+      transport,
+      target,
+      onError({ message, hasBegun }) {
+        warn(`Error while proxying request: ${message}`)
+        if (!hasBegun) answerText(exchange, 500, message)
+      },
+    })
   }
 }
 

@@ -63,6 +63,12 @@ const bodyBytesMax = 500_000_000
 export const tableMediaTypes =
   'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json'
 
+export interface ResourceClientOptions {
+  readonly requestTimeoutMs?: number
+  /** Added to the query of each get and list. */
+  readonly readParameters?: Readonly<Record<string, string>>
+}
+
 /**
  * Reads and writes objects of any kind as JSON values: fields that this program does not know are kept, and so are
  * nulls and the precision of numbers. Errors of the API are thrown as ApiError.
@@ -70,19 +76,23 @@ export const tableMediaTypes =
 export class ResourceClient {
   readonly client: Client
   readonly #requestTimeoutMs: number | undefined
+  readonly #readParameters: Readonly<Record<string, string>>
 
-  constructor(client: Client, { requestTimeoutMs }: { readonly requestTimeoutMs?: number } = {}) {
+  constructor(client: Client, { requestTimeoutMs, readParameters = {} }: ResourceClientOptions = {}) {
     this.client = client
     this.#requestTimeoutMs = requestTimeoutMs
+    this.#readParameters = readParameters
   }
 
   /** An object with a name, a list without. */
   async get(location: ResourceLocation, query: ListQuery = {}): Promise<JsonObject> {
     const { asTable, signal } = query
+    const parameters = listParameters(query)
+    for (const [name, value] of Object.entries(this.#readParameters)) parameters.set(name, value)
     const response = await this.client.raw({
       method: 'GET',
       path: pathOf(location),
-      query: listParameters(query),
+      query: parameters,
       signal,
       ...(asTable && { headers: { accept: tableMediaTypes } }),
     })

@@ -38,14 +38,15 @@ export class ContainerKills {
     const shortening = new AbortController()
     this.#inProgress.set(action.id, { graceSeconds: action.graceSeconds, shortening })
     tasks.begin(key, () => {
-      return killContainer(context.dependencies, {
+      const kill = {
         pod: context.pod(),
         action,
         addresses: this.#addresses(),
         isRepeated: known !== undefined,
         othersGone: () => tasks.ended(action.after.map(killKey)),
         signal: shortening.signal,
-      })
+      }
+      return context.steps.run('kill', action.name, () => killContainer(context.dependencies, kill))
     })
   }
 

@@ -146,6 +146,7 @@ export class ContainerStarts {
       addresses: pod.spec?.hostNetwork ? dependencies.node.addresses : sandbox.addresses,
       volumes,
       image,
+      steps: context.steps,
       onCreated: id => void this.actuatedResources.set(id, target.container.resources ?? {}),
       ...(targetContainer && {
         targetContainer: { name: targetContainer, id: latestInSandbox(observed, targetContainer)?.id },

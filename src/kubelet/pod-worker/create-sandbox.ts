@@ -3,12 +3,14 @@ import type { SandboxContext } from '../container-input.ts'
 import type { KubeletPod } from '../kubelet-pod.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 import { podLogFolder } from '../pod-paths.ts'
+import type { PodSteps } from '../pod-steps.ts'
 
 export interface SandboxCreation {
   readonly pod: KubeletPod
   readonly attempt: number
   /** Cancels waiting for a slot, but not a call in progress. */
   readonly signal: AbortSignal
+  readonly steps: PodSteps
 }
 
 export interface CreatedSandbox {
@@ -22,11 +24,11 @@ export async function createSandbox(
   dependencies: PodWorkerDependencies,
   creation: SandboxCreation,
 ): Promise<CreatedSandbox> {
-  const { pod, attempt, signal } = creation
+  const { pod, attempt, signal, steps } = creation
   const { platform, linux, runtime, cgroups, recorder, node, sandboxSemaphore, metrics } = dependencies
   const [context] = await Promise.all([
     sandboxContext(dependencies, pod, attempt),
-    cgroups.ensure(pod),
+    steps.run('cgroup', undefined, () => cgroups.ensure(pod)),
     linux.files.makeFolderUnsynced(podLogFolder(node, pod), 0o755),
   ])
   const { config, warnings } = sandboxConfigOf(pod, context)
@@ -36,7 +38,7 @@ export async function createSandbox(
     const { clock } = platform
     const beganMs = clock.monotonicMs()
     try {
-      const id = await runtime.runPodSandbox(config)
+      const id = await steps.run('sandbox', undefined, () => runtime.runPodSandbox(config))
       return { id, tookMs: Math.round(clock.monotonicMs() - beganMs) }
     } catch (error) {
       metrics.starts.sandboxErrors.with(config.runtimeHandler).add()

@@ -164,18 +164,18 @@ export class PodActions {
       case 'remove-container':
         return this.#tasks.begin(key, () => this.#removeContainer(action))
       case 'stop-sandbox':
-        return this.#tasks.begin(key, () => this.#stopSandbox(action.id))
+        return this.#tasks.begin(key, () => this.#tearDown('sandbox', () => this.#stopSandbox(action.id)))
       case 'remove-sandbox':
-        return this.#tasks.begin(key, () => this.#removeSandbox(action.id))
+        return this.#tasks.begin(key, () => this.#tearDown('sandbox', () => this.#removeSandbox(action.id)))
       case 'release':
-        return this.#tasks.begin(key, () => this.#release())
+        return this.#tasks.begin(key, () => this.#tearDown('volumes', () => this.#release()))
       case 'finish':
         return this.#tasks.begin(key, () => this.#finish())
     }
   }
 
   async #createSandbox({ attempt, isReplacement }: PodAction & { type: 'create-sandbox' }): Promise<void> {
-    const { dependencies } = this.#context
+    const { dependencies, steps } = this.#context
     const pod = this.#context.pod()
     const { signal } = this.#start
     const { starts } = dependencies.metrics
@@ -189,7 +189,7 @@ export class PodActions {
     try {
       // containerd 2 reports containers whose shim was killed as exited, and leaves their processes running.
       if (isReplacement) await dependencies.cgroups.killProcesses(pod.metadata.uid)
-      const { id: sandbox, tookMs } = await createSandbox(dependencies, { pod, attempt, signal })
+      const { id: sandbox, tookMs } = await createSandbox(dependencies, { pod, attempt, signal, steps })
       this.#sandboxRetryAtMs = dependencies.platform.clock.now() + sandboxPauseMs
       this.#context.log('Created PodSandbox for pod', { sandbox, attempt, tookMs })
     } catch (error) {
@@ -203,6 +203,10 @@ export class PodActions {
       )
       this.#context.log('CreatePodSandbox for pod failed', { attempt, error })
     }
+  }
+
+  #tearDown(part: string, work: () => Promise<void>): Promise<void> {
+    return this.#context.steps.run('teardown', part, work)
   }
 
   async #stopSandbox(id: string): Promise<void> {

@@ -2,6 +2,7 @@ import type { PodStatus } from '#/api/generated/core/v1.ts'
 import type { LogFields } from '#/platform/platform.ts'
 import type { KubeletPod } from '../kubelet-pod.ts'
 import type { ObservedPod } from '../observed-pod.ts'
+import type { PodSteps } from '../pod-steps.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 
 /** Retry delay of failed starts, with jitter of up to 50% to spread retries. */
@@ -14,6 +15,7 @@ export interface PodContextOptions {
   readonly observed: () => ObservedPod
   /** Last reported status. */
   readonly status: () => PodStatus
+  readonly steps: PodSteps
 }
 
 /** Context shared by the actions of one pod: current pod and state, logging and events. */
@@ -22,12 +24,14 @@ export class PodContext {
   readonly pod: () => KubeletPod
   readonly observed: () => ObservedPod
   readonly status: () => PodStatus
+  readonly steps: PodSteps
 
-  constructor({ dependencies, pod, observed, status }: PodContextOptions) {
+  constructor({ dependencies, pod, observed, status, steps }: PodContextOptions) {
     this.dependencies = dependencies
     this.pod = pod
     this.observed = observed
     this.status = status
+    this.steps = steps
   }
 
   log(message: string, fields: LogFields = {}): void {

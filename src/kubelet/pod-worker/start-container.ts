@@ -9,6 +9,7 @@ import type { KubeletPod } from '../kubelet-pod.ts'
 import { fieldPathOf, type PodContainer } from '../pod-containers.ts'
 import { podHostname } from '../pod-hostname.ts'
 import { hasHostsFile, hostsFileOf } from '../pod-hosts-file.ts'
+import type { PodSteps } from '../pod-steps.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 import { isStaticPod } from '../pod-sources.ts'
 import { containerLogPath, hostsFilePath, podLogFolder, terminationMessagePath } from '../pod-paths.ts'
@@ -26,6 +27,7 @@ export interface ContainerStart {
   readonly addresses: readonly string[]
   readonly volumes: ReadonlyMap<string, MountedVolume>
   readonly image: Promise<Image>
+  readonly steps: PodSteps
   /** Called with the id of the new container, which has the resources of `pod`. */
   readonly onCreated: (id: string) => void
   /** Target of an ephemeral container; `id` is undefined if it does not exist. */
@@ -43,7 +45,7 @@ export async function startContainer(
   start: ContainerStart,
 ): Promise<void> {
   const { runtime, platform, cgroups } = dependencies
-  const { pod, target, attempt, sandbox } = start
+  const { pod, target, attempt, sandbox, steps } = start
   const { container } = target
   const step = <T>(reason: string, work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => throwStartError(dependencies, start, { reason, error }))
@@ -57,10 +59,16 @@ export async function startContainer(
   // other containers until those are resized, which updates the pod cgroup again.
   await cgroups.ensure(pod).catch(() => undefined)
   const beganMs = platform.clock.monotonicMs()
-  const id = await step('CreateContainerError', runtime.createContainer(request))
+  const id = await step(
+    'CreateContainerError',
+    steps.run('create', container.name, () => runtime.createContainer(request)),
+  )
   start.onCreated(id)
   recordEvent(dependencies, start, { type: 'Normal', reason: 'Created', message: 'Container created' })
-  await step('RunContainerError', runtime.startContainer(id))
+  await step(
+    'RunContainerError',
+    steps.run('start', container.name, () => runtime.startContainer(id)),
+  )
   const tookMs = Math.round(platform.clock.monotonicMs() - beganMs)
   recordEvent(dependencies, start, { type: 'Normal', reason: 'Started', message: 'Container started' })
   const { namespace, name, uid } = pod.metadata
@@ -82,12 +90,13 @@ async function runHook(
   start: ContainerStart,
   containerId: string,
 ): Promise<void> {
-  const { pod, target, addresses, signal } = start
+  const { pod, target, addresses, signal, steps } = start
   const { container } = target
   const { postStart } = container.lifecycle ?? {}
   if (postStart === undefined) return
   try {
-    await dependencies.hooks.run(postStart, { pod, container, containerId, addresses }, signal)
+    const hook = { pod, container, containerId, addresses }
+    await steps.run('post-start', container.name, () => dependencies.hooks.run(postStart, hook, signal))
   } catch (error) {
     signal.throwIfAborted()
     // The hook's output is not put into events, because it may contain secrets.

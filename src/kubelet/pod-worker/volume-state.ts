@@ -1,10 +1,12 @@
 import type { KubeletPod } from '../kubelet-pod.ts'
+import type { PodSteps } from '../pod-steps.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 import { VolumeError, volumeWaitMs, type MountedVolume } from '../volumes.ts'
 
 export interface VolumeStateOptions {
   readonly dependencies: PodWorkerDependencies
   readonly pod: () => KubeletPod
+  readonly steps: PodSteps
   /** When aborted, no new work begins. */
   readonly signal: AbortSignal
 }
@@ -54,13 +56,13 @@ export class VolumeState {
   }
 
   async prepare(): Promise<void> {
-    const { dependencies, pod, signal } = this.#options
+    const { dependencies, pod, signal, steps } = this.#options
     const { log } = dependencies.platform
     const { namespace, name, uid } = pod().metadata
     this.#sinceMs ??= this.#now()
     try {
       this.#isStale = false
-      this.#ready = await dependencies.volumes.mount(pod(), signal)
+      this.#ready = await steps.run('volumes', undefined, () => dependencies.volumes.mount(pod(), signal))
       this.#failures = 0
       this.#sinceMs = undefined
       log.info('All volumes are attached and mounted for pod', {

@@ -13,6 +13,8 @@ export interface ContainerProbesOptions {
   /** Start time of this process. */
   readonly beganMs: number
   readonly onChange: () => void
+  /** Called at the first success of a probe. */
+  readonly onSuccess: (type: ProbeType) => void
   readonly onEvent: (reason: string, message: string) => void
 }
 
@@ -63,12 +65,17 @@ export class ContainerProbes {
 
   #loop(type: ProbeType, probe: Container['startupProbe']): ProbeWorker | undefined {
     if (probe === undefined) return undefined
+    let hasSucceeded = false
     return new ProbeWorker({
       ...this.#options,
       type,
       series: this.#options.series(type),
       probe,
       onChange: result => {
+        if (result === 'success' && !hasSucceeded) {
+          hasSucceeded = true
+          this.#options.onSuccess(type)
+        }
         if (type === 'Startup' && result === 'success') {
           this.#hasStarted = true
           this.#startOthers()

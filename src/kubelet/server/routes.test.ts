@@ -28,6 +28,7 @@ test('a path is routed to one handler or none', () => {
   check('GET /metrics/resource', 'showResourceMetrics')
   check('GET /metrics/cadvisor', 'showCadvisorMetrics')
   check('GET /metrics/probes', 'showProbeMetrics')
+  check('GET /debug/passes', 'showPasses')
   check('GET /metrics/slis', 'showSliMetrics')
   check('GET /metrics/other', 'not found')
 })

@@ -1,6 +1,7 @@
 /** Routes of the kubelet's server. */
 import type { KeyedLimits } from '#/base/keyed-limits.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
+import type { PassLog } from '#/client/pass-log.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -17,7 +18,7 @@ import {
 } from './show-metrics.ts'
 import { attach, exec, forwardPorts, run } from './commands.ts'
 import { showContainerLog, type ContainerLogs } from './show-container-log.ts'
-import { showConfiguration, showHealth, showPods, showRunningPods } from './show-node.ts'
+import { showConfiguration, showHealth, showPasses, showPods, showRunningPods } from './show-node.ts'
 import { showNodeLog } from './show-node-log.ts'
 import type { Cadvisor } from './cadvisor.ts'
 import type { StatsProvider } from './stats.ts'
@@ -30,6 +31,7 @@ export interface ServerRequest extends SharedRequest {
   readonly runtime: ContainerRuntime
   readonly node: KubeletConfiguration
   readonly cadvisor: Cadvisor
+  readonly passes: Pick<PassLog, 'list'> | undefined
 }
 
 /** The part of a request that handlers use which also serve hollow kubelets. */
@@ -89,6 +91,7 @@ const routes: readonly Route<ServerRequest>[] = [
   ...sharedRoutes,
   route('GET', '/runningpods', showRunningPods),
   route('GET', '/configz', showConfiguration),
+  route('GET', '/debug/passes', showPasses),
   route('GET', '/metrics/cadvisor', showCadvisorMetrics),
   route('GET', '/metrics/probes', showProbeMetrics),
   route('GET', '/logs', showNodeLog),

@@ -31,6 +31,13 @@ function podList(pods: readonly KubeletPod[]): object {
   return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: pods }
 }
 
+/** The passes of components that write nothing to the API, after the given milliseconds since 1970. */
+export function showPasses({ exchange, query, passes }: ServerRequest): void {
+  const afterMs = Number(query.get('after') ?? 0)
+  if (!Number.isFinite(afterMs)) return respondText(exchange, 400, 'invalid value of parameter after\n')
+  respondJson(exchange, { passes: passes?.list(afterMs) ?? [] })
+}
+
 export function showHealth({ exchange, view, query, parameters, metrics }: SharedRequest): void {
   const problem = view.problem()
   metrics.health.observe('healthz', 'ping', true)

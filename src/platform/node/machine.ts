@@ -1,6 +1,6 @@
 /** The process and the machine it runs on. */
 import { webcrypto } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { fstatSync, readdirSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { constants, homedir, hostname, networkInterfaces, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,6 +51,15 @@ export function isLinux(): boolean {
 /** Leaves the processor to other processes, such as a cluster whose store this one reads. */
 export function lowerPriority(): void {
   setPriority(constants.priority.PRIORITY_LOW)
+}
+
+/** True if what this process prints is appended to a file, such as a log. */
+export function isOutputFile(): boolean {
+  try {
+    return fstatSync(process.stdout.fd).isFile()
+  } catch {
+    return false
+  }
 }
 
 export function processId(): number {

@@ -51,7 +51,7 @@ export async function bindPod(binding: Binding): Promise<Unschedulable | undefin
   }
   const startMs = binding.cycleMetrics.nowMs()
   for (const plugin of postBind) plugin.postBind(pod, node)
-  binding.cycleMetrics.extensionPoint('PostBind', 'Success', binding.cycleMetrics.nowMs() - startMs)
+  binding.cycleMetrics.extensionPoint('PostBind', 'Success', startMs)
   return undefined
 }
 
@@ -62,10 +62,10 @@ async function measured(
   run: () => Promise<void> | undefined,
 ): Promise<void> {
   const startMs = cycleMetrics.nowMs()
+  if (plugin === undefined) cycleMetrics.begin(point, startMs)
   const end = (status: StatusCode): void => {
-    const durationMs = cycleMetrics.nowMs() - startMs
-    if (plugin === undefined) cycleMetrics.extensionPoint(point, status, durationMs)
-    else cycleMetrics.plugin(point, plugin, { status, durationMs })
+    if (plugin === undefined) cycleMetrics.extensionPoint(point, status, startMs)
+    else cycleMetrics.plugin(point, plugin, { status, durationMs: cycleMetrics.nowMs() - startMs })
   }
   try {
     await run()
@@ -106,7 +106,7 @@ function reserve(binding: Binding): Unschedulable | undefined {
   const { cycleMetrics } = binding
   const startMs = cycleMetrics.nowMs()
   const status = runReservePlugins(binding)
-  cycleMetrics.extensionPoint('Reserve', codeOf(status), cycleMetrics.nowMs() - startMs)
+  cycleMetrics.extensionPoint('Reserve', codeOf(status), startMs)
   return status
 }
 
@@ -124,14 +124,14 @@ function runReservePlugins({ pod, node, profile, work, cycleMetrics }: Binding):
 function unreserve({ pod, node, profile, work, cycleMetrics }: Binding): void {
   const startMs = cycleMetrics.nowMs()
   for (const plugin of profile.binding.unreserve) plugin.unreserve(pod, node, work.cycleState)
-  cycleMetrics.extensionPoint('Unreserve', 'Success', cycleMetrics.nowMs() - startMs)
+  cycleMetrics.extensionPoint('Unreserve', 'Success', startMs)
 }
 
 async function permit(binding: Binding): Promise<Unschedulable | undefined> {
   const { metrics, cycleMetrics } = binding
   const startMs = cycleMetrics.nowMs()
   const status = await runPermitPlugins(binding)
-  cycleMetrics.extensionPoint('Permit', codeOf(status), cycleMetrics.nowMs() - startMs)
+  cycleMetrics.extensionPoint('Permit', codeOf(status), startMs)
   if (binding.profile.binding.permit.length > 0)
     metrics.permitWaited(status === undefined ? 'Success' : 'Unschedulable', startMs)
   return status

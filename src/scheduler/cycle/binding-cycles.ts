@@ -1,7 +1,9 @@
 import { isApiError } from '#/api/errors.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Pass } from '#/api/origin.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
+import { PassClient } from '#/client/pass-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ClusterEvents } from '../cluster-events.ts'
 import { fitErrorMessage } from '../fit-error.ts'
@@ -39,6 +41,8 @@ export interface BindingCycle {
   /** Monotonic time when the scheduling cycle began. */
   readonly startMs: number
   readonly cycleMetrics: CycleMetrics
+  /** Of this cycle so far. */
+  readonly pass: () => Pass
 }
 
 /** Binding cycles run concurrently with the next scheduling cycles. */
@@ -55,7 +59,7 @@ export class BindingCycles {
     const { pod, node, profile, cycleState, signal, cycleMetrics } = cycle
     let status: Unschedulable | undefined
     try {
-      const work = { client, signal, cycleState }
+      const work = { client: new PassClient(client, cycle.pass), signal, cycleState }
       status = await bindPod({ pod, node, profile, work, clock: platform.clock, metrics, cycleMetrics })
     } catch (error) {
       return this.#failed(cycle, error)

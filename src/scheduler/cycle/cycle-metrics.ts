@@ -1,5 +1,6 @@
 import { exponentialBuckets } from '#/base/exponential-buckets.ts'
 import type { Histogram, MetricsRegistry, ScalarMetric } from '#/base/metrics.ts'
+import { stepsMax, type Step } from '#/api/origin.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { FilterState, Unschedulable } from '../framework.ts'
 
@@ -56,11 +57,16 @@ export interface CycleMetricsOptions {
   readonly clock: Clock
   readonly profile: string
   readonly isSampled: boolean
+  /** When the cycle began. */
+  readonly startMs: number
 }
 
 /** Measures the extension points of one scheduling cycle, and its plugins if the cycle is sampled. */
 export class CycleMetrics {
   readonly #options: CycleMetricsOptions
+  readonly #steps: Step[] = []
+  /** The extension point in progress. */
+  #open: { readonly name: string; readonly startMs: number } | undefined
 
   constructor(options: CycleMetricsOptions) {
     this.#options = options
@@ -70,9 +76,43 @@ export class CycleMetrics {
     return this.#options.clock.monotonicMs()
   }
 
-  extensionPoint(point: MeasuredPoint, status: StatusCode, durationMs: number): void {
+  /** Measures from `startMs` until now. */
+  extensionPoint(point: MeasuredPoint, status: StatusCode, startMs: number): void {
+    const endMs = this.nowMs()
+    const name = stepNames[point]
+    if (name !== undefined) this.#step({ name, startMs, endMs })
+    this.observe(point, status, endMs - startMs)
+  }
+
+  observe(point: MeasuredPoint, status: StatusCode, durationMs: number): void {
     const { metrics, profile } = this.#options
     metrics.extensionPoints.with(point, status, profile).observe(durationMs / 1_000)
+  }
+
+  /** Begins an extension point that sends requests, which show it. */
+  begin(point: MeasuredPoint, startMs: number): void {
+    const name = stepNames[point]
+    if (name !== undefined) this.#open = { name, startMs }
+  }
+
+  /** The step ends now. */
+  step(name: string, startMs: number, detail?: string): void {
+    this.#step({ name, startMs, endMs: this.nowMs(), detail })
+  }
+
+  /** The steps of the cycle so far. */
+  steps(): readonly Step[] {
+    if (this.#open === undefined) return [...this.#steps]
+    const { name, startMs } = this.#open
+    const begun = { name, startMs: startMs - this.#options.startMs, durationMs: this.nowMs() - startMs }
+    return [...this.#steps, begun]
+  }
+
+  #step({ name, startMs, endMs, detail }: MeasuredStep): void {
+    if (this.#open?.name === name) this.#open = undefined
+    if (this.#steps.length >= stepsMax) return
+    const step = { name, startMs: startMs - this.#options.startMs, durationMs: endMs - startMs }
+    this.#steps.push(detail === undefined ? step : { ...step, detail })
   }
 
   plugin(point: MeasuredPoint, { name }: { readonly name: string }, run: Run): void {
@@ -101,6 +141,23 @@ export class CycleMetrics {
       ...(removePod && { removePod: (pod, node) => removePod.call(state, pod, node) }),
     }
   }
+}
+
+/** Steps of a pass; the others are parts of these, or not shown. */
+const stepNames: Readonly<Partial<Record<MeasuredPoint, string>>> = {
+  PreFilter: 'prefilter',
+  PostFilter: 'postfilter',
+  Reserve: 'reserve',
+  Permit: 'permit',
+  PreBind: 'prebind',
+  Bind: 'bind',
+}
+
+interface MeasuredStep {
+  readonly name: string
+  readonly startMs: number
+  readonly endMs: number
+  readonly detail?: string | undefined
 }
 
 interface Run {

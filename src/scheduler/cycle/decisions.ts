@@ -26,6 +26,15 @@ export interface PodDecision {
   }[]
 }
 
+/** A decision without its nodes. */
+export interface DecisionSummary extends Pick<
+  PodDecision,
+  'pod' | 'uid' | 'time' | 'node' | 'message' | 'nodes' | 'evaluatedNodes'
+> {
+  /** Number of nodes that passed all filters. */
+  readonly feasibleNodes: number
+}
+
 /** Maximum number of cached decisions, and of feasible nodes in all of them; the oldest are evicted. */
 const decisionsMax = 1_000
 const feasibleMax = 50_000
@@ -87,18 +96,21 @@ export class Decisions {
     }
   }
 
+  /** The latest first. */
+  latest(max: number): readonly DecisionSummary[] {
+    return [...this.#kept]
+      .slice(-max)
+      .toReversed()
+      .map(([pod, kept]) => ({ pod, ...common(kept), feasibleNodes: kept.filtered.feasible.length }))
+  }
+
   get(key: string): PodDecision | undefined {
     const kept = this.#kept.get(key)
     if (kept === undefined) return undefined
-    const { uid, nodes, filtered, chosen, message, atMs } = kept
+    const { filtered, chosen } = kept
     return {
       pod: key,
-      uid,
-      time: new Date(atMs).toISOString(),
-      ...(chosen && { node: chosen.node }),
-      message,
-      nodes,
-      evaluatedNodes: filtered.evaluatedNodes,
+      ...common(kept),
       rejected: [...filtered.nodeToStatus]
         .slice(0, nodesMax)
         .map(([node, { plugin = '', reason, more = [] }]) => {
@@ -107,6 +119,17 @@ export class Decisions {
         .toSorted((left, right) => (left.node < right.node ? -1 : 1)),
       scored: scoresOf(filtered, chosen),
     }
+  }
+}
+
+function common({ uid, nodes, filtered, chosen, message, atMs }: Kept) {
+  return {
+    uid,
+    time: new Date(atMs).toISOString(),
+    ...(chosen && { node: chosen.node }),
+    message,
+    nodes,
+    evaluatedNodes: filtered.evaluatedNodes,
   }
 }
 

@@ -3,6 +3,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { keyOf, parseKey, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
+import type { Pass } from '#/api/origin.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -25,6 +26,8 @@ export interface SchedulingFailure {
 interface ReportOptions {
   readonly profile: Profile
   readonly signal: AbortSignal
+  /** Of the cycle that failed. */
+  readonly pass: () => Pass
 }
 
 /** Maximum length of an event message in the API. */
@@ -39,11 +42,12 @@ export class FailureReporter {
   }
 
   /** Records an event and updates the pod status, without waiting for it. */
-  report(info: PodInfo, failure: SchedulingFailure, { profile, signal }: ReportOptions): void {
+  report(info: PodInfo, failure: SchedulingFailure, options: ReportOptions): void {
     const { recorderOf, platform } = this.#options
+    const { profile, signal } = options
     const message = shortened(failure.message)
     recorderOf(profile).record(info.pod, { type: 'Warning', reason: 'FailedScheduling', message })
-    void this.#updateStatus(info.pod, failure, signal).catch((error: unknown) => {
+    void this.#updateStatus(info.pod, failure, options).catch((error: unknown) => {
       if (!signal.aborted) platform.log.info('Error updating pod', { pod: info.key, error })
     })
   }
@@ -54,7 +58,11 @@ export class FailureReporter {
   }
 
   /** Writes the PodScheduled condition and the nominated node. Does nothing if they are unchanged. */
-  async #updateStatus(pod: Stored<Pod>, failure: SchedulingFailure, signal: AbortSignal): Promise<void> {
+  async #updateStatus(
+    pod: Stored<Pod>,
+    failure: SchedulingFailure,
+    { signal, pass }: ReportOptions,
+  ): Promise<void> {
     const { client, platform } = this.#options
     const { reason, message, nominatedNode } = failure
     const current = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
@@ -77,7 +85,7 @@ export class FailureReporter {
     }
     const at = { ...parseKey(keyOf(pod)), subresource: 'status' }
     try {
-      await client.patch(pods, at, { type: 'strategic', patch: { status } }, { signal })
+      await client.patch(pods, at, { type: 'strategic', patch: { status } }, { signal, pass: pass() })
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }

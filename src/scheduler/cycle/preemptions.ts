@@ -1,7 +1,9 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
+import type { Pass } from '#/api/origin.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
+import { PassClient } from '#/client/pass-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { PreemptionWork, Unschedulable } from '../framework.ts'
 import type { SchedulerMetrics } from '../metrics.ts'
@@ -21,6 +23,8 @@ export interface Preemption {
   readonly preempt: (work: PreemptionWork) => Promise<void>
   readonly recorder: EventRecorder
   readonly signal: AbortSignal
+  /** Of the scheduling cycle of the preemptor. */
+  readonly pass: () => Pass
 }
 
 const inProgress: Unschedulable = { reason: 'waiting for the preemption for this pod to be finished' }
@@ -39,12 +43,13 @@ export class Preemptions {
     return this.#inProgress.has(metadata.uid) ? inProgress : undefined
   }
 
-  async run({ pod: { uid, key }, preempt, recorder, signal }: Preemption): Promise<void> {
+  async run({ pod: { uid, key }, preempt, recorder, signal, pass }: Preemption): Promise<void> {
     const { platform, client, queue, metrics } = this.#options
     const startMs = platform.clock.monotonicMs()
     this.#inProgress.add(uid)
     try {
-      await preempt({ client, signal, record: (about, event) => recorder.record(about, event) })
+      const own = new PassClient(client, pass)
+      await preempt({ client: own, signal, record: (about, event) => recorder.record(about, event) })
     } catch (error) {
       this.#inProgress.delete(uid)
       metrics.preempted('error', startMs)

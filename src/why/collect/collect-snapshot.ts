@@ -26,7 +26,7 @@ import type { Client, ListOptions } from '#/client/client.ts'
 import { discoverResources } from '#/client/discovery.ts'
 import { findUnresolvedName } from '../diagnose/log-hints.ts'
 import type { ClusterReader } from './cluster-reader.ts'
-import { findResource } from './find-resource.ts'
+import { findResource } from '#/client/find-resource.ts'
 import { relevantPods } from './relevant-pods.ts'
 import { logKey, nothingRead, type Snapshot, type WebhookConfiguration } from './snapshot.ts'
 

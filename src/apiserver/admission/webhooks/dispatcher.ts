@@ -185,10 +185,14 @@ export class WebhookDispatcher {
 
   #measure(
     { webhook: { name } }: MatchedWebhook,
-    { operation, onWebhookWait }: AdmissionAttributes,
+    { operation, onWebhookWait, origin }: AdmissionAttributes,
     result: WebhookResult,
   ): void {
     const { context, type } = this.#options
+    if (origin) {
+      const nowMs = origin.clock.monotonicMs()
+      origin.addStep('webhook', nowMs - result.seconds * 1_000, nowMs, name)
+    }
     // Validating webhooks are called in parallel; their plugin measures them together.
     if (type === 'admit') onWebhookWait?.(result.seconds * 1_000)
     context.metrics?.admission.called({ name, type, operation }, result)

@@ -149,6 +149,33 @@ test('webhooks receive and mutate CONNECT requests', async t => {
   assert.deepEqual(kind, { group: '', version: 'v1', kind: 'PodExecOptions' })
 })
 
+test('webhooks receive the trace context of the request, and no invalid one', async t => {
+  const received: (readonly unknown[])[] = []
+  const connect = fakeConnect(async () => null)
+  const connectHttp: HttpConnect = options => {
+    const client = connect(options)
+    const request: typeof client.request = sent => {
+      const { traceparent, tracestate } = sent.headers ?? {}
+      received.push([traceparent, tracestate])
+      return client.request(sent)
+    }
+    return { ...client, request }
+  }
+  const { given, raw } = await startWith(t, validatingAdmissionWebhook, { context: { connectHttp } })
+  await given(configurations('validating'), configuration({}))
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const sent: readonly Record<string, string>[] = [
+    {},
+    { traceparent },
+    { traceparent, tracestate: 'a=1' },
+    { traceparent: 'x' },
+  ]
+  for (const headers of sent)
+    await raw('POST', '/api/v1/namespaces/default/configmaps', { body: configMap('m'), headers })
+  const none = [undefined, undefined]
+  assert.deepEqual(received, [none, [traceparent, undefined], [traceparent, 'a=1'], none])
+})
+
 function configurations(kind: string): string {
   return `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations`
 }

@@ -59,6 +59,7 @@ export async function reviewByWebhook(
     }),
     timeoutSeconds: webhook.timeoutSeconds ?? timeoutSecondsDefault,
     ...(request.signal && { signal: request.signal }),
+    ...(request.traceHeaders && { traceHeaders: request.traceHeaders }),
   })
   const response = readResponse(answer, { version, uid, isMutating })
   for (const [key, value] of Object.entries(response.auditAnnotations))

@@ -9,6 +9,7 @@ export const userRoles: RoleTable = {
     * * *
     * path *
   `,
+  'k8ts:history': 'get path /k8ts/*',
   'system:aggregate-to-admin': `
     create authorization.k8s.io localsubjectaccessreviews
     read,write rbac.authorization.k8s.io rolebindings roles

@@ -36,7 +36,8 @@ export class QuotaServer {
 
   static async start({ platform, store, configuration, signal }: QuotaServerOptions): Promise<QuotaServer> {
     const cache = new WatchCache({ store, platform, prefix: storeRoot })
-    const parts = { platform, store, cache, scheme, hooks: new Map(), authorizer: alwaysAllow }
+    const collections = { hooks: new Map(), watches: new Set<never>() }
+    const parts = { platform, store, cache, scheme, ...collections, authorizer: alwaysAllow }
     const plugin = resourceQuota({ ...parts, extendRegistry: () => undefined }, configuration)
     const registry = { ...parts, admission: new AdmissionChain([plugin]) }
     const { promise, resolve } = Promise.withResolvers<void>()

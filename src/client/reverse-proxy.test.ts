@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { HttpTransport } from '#/client/http.ts'
 import { HttpClientError, type HttpClient } from '#/platform/http-client.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import { inProcessHttp } from '#/platform/in-process-http.ts'
-import type { Files } from '#/platform/platform.ts'
 import { Simulation } from '#/platform/simulated.ts'
-import { passOn } from './pass-on.ts'
-import { serveFile } from './serve-files.ts'
+import { HttpTransport } from './http.ts'
+import { forwardExchange, type ReverseProxyOptions } from './reverse-proxy.ts'
 
 const platform = new Simulation({ seed: 1 }).host('a')
 
@@ -24,8 +22,16 @@ function proxyTo(server: HttpClient): HttpClient {
     },
   })
   return inProcessHttp(exchange => {
-    void passOn(exchange, { transport, target: exchange.target, onError: () => undefined })
+    void forwardExchange(exchange, { transport, target: exchange.target, onError: answerError(exchange) })
   })
+}
+
+function answerError(exchange: HttpExchange): ReverseProxyOptions['onError'] {
+  return ({ message, hasBegun }) => {
+    if (hasBegun) return
+    exchange.respond(500, {})
+    exchange.end([Buffer.from(message)])
+  }
 }
 
 test('requests are passed on with credentials, and responses with their headers', async () => {
@@ -64,6 +70,39 @@ test('requests are passed on with credentials, and responses with their headers'
   assert.equal(response.headers['connection'], undefined)
   const own = await proxy.request({ method: 'GET', path: '/', headers: { authorization: 'Bearer own' } })
   assert.match(await text(own.body), /Bearer own/)
+})
+
+test('a request is repeated with new credentials, unless it has a body or credentials of its own', async () => {
+  const seen: string[] = []
+  const server = inProcessHttp(exchange => {
+    const { authorization = '' } = exchange.headers
+    seen.push(authorization)
+    exchange.respond(authorization === 'Bearer new' ? 200 : 401, {})
+    exchange.end()
+  })
+  let token = 'old'
+  const transport = new HttpTransport({
+    platform,
+    connect: () => server,
+    server: { url: 'http://server' },
+    credentials: {
+      current: async () => ({ headers: { authorization: `Bearer ${token}` } }),
+      onUnauthorized: () => {
+        const isOld = token === 'old'
+        token = 'new'
+        return isOld
+      },
+    },
+  })
+  const own = await transport.forward({ method: 'GET', path: '/', headers: { authorization: 'Bearer own' } })
+  const sent = await transport.forward({ method: 'POST', path: '/', body: Buffer.from('a') })
+  token = 'old'
+  const read = await transport.forward({ method: 'GET', path: '/' })
+  assert.deepEqual(
+    [own, sent, read].map(({ status }) => status),
+    [401, 401, 200],
+  )
+  assert.deepEqual(seen, ['Bearer own', 'Bearer old', 'Bearer old', 'Bearer new'])
 })
 
 test('a response is passed on while it is written, and ended when the client is gone', async () => {
@@ -126,37 +165,5 @@ test('a refused upgrade is an ordinary response, an unreachable server an error'
   }
   const broken = proxyTo({ ...refusing, request: async () => fail(), upgrade: async () => fail() })
   const failed = await broken.request({ method: 'GET', path: '/' })
-  assert.deepEqual([failed.status, await text(failed.body)], [500, 'connection refused\n'])
-})
-
-test('files are served with their types, folders as lists', async () => {
-  const check = async (files: Files, path: string, expected: string): Promise<void> => {
-    const server = inProcessHttp(exchange => {
-      void serveFile(exchange, { files, folder: '/www', path: decodeURIComponent(exchange.target) })
-    })
-    const { status, headers, body } = await server.request({ method: 'GET', path })
-    const shown = (await text(body)).replaceAll('\n', ' ').trim()
-    assert.equal(
-      [status, headers['location'] ?? headers['content-type'], shown].filter(Boolean).join(' '),
-      expected,
-    )
-  }
-  const simulation = new Simulation({ seed: 1 })
-  const { files } = simulation.host('a')
-  const run = async (): Promise<void> => {
-    await files.makeFolder('/www/list')
-    await files.makeFolder('/www/site')
-    await files.write('/www/list/a & b.txt', 'text')
-    await files.write('/www/site/index.html', '<p>')
-    await check(files, '/list/a%20&%20b.txt', '200 text/plain; charset=utf-8 text')
-    await check(files, '/site/', '200 text/html; charset=utf-8 <p>')
-    await check(files, '/site', '301 site/')
-    await check(files, '/site/index.html', '301 ./')
-    await check(files, '/list/a%20&%20b.txt/', '301 ../a%20%26%20b.txt')
-    await check(files, '/none', '404 text/plain; charset=utf-8 404 page not found')
-    const head = '<!doctype html> <meta name="viewport" content="width=device-width"> <pre>'
-    const link = '<a href="a%20&%20b.txt">a &amp; b.txt</a>'
-    await check(files, '/list/', `200 text/html; charset=utf-8 ${head} ${link} </pre>`)
-  }
-  await simulation.run(run())
+  assert.deepEqual([failed.status, await text(failed.body)], [500, 'connection refused'])
 })

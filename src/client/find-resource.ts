@@ -1,7 +1,8 @@
+/** Finds a resource by what users type. */
 import { defaultResources } from '#/api/builtin.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { Client } from '#/client/client.ts'
-import { discoverResources } from '#/client/discovery.ts'
+import type { Client } from './client.ts'
+import { discoverResources } from './discovery.ts'
 
 /**
  * Finds a resource by plural, singular, kind or short name, with or without its group: `deploy`,

@@ -1,0 +1,122 @@
+/**
+ * The origin of a request's writes (`api/origin.ts`), recorded while the request passes the pipeline. It is encoded once
+ * for each write and kept by the store beside the new version, so it describes the request up to the write.
+ */
+import {
+  decodePass,
+  encodeOrigin,
+  passHeader,
+  stepsMax,
+  type Origin,
+  type Pass,
+  type Step,
+} from '#/api/origin.ts'
+import type { Clock } from '#/platform/platform.ts'
+import type { RequestContext } from './request.ts'
+import type { Stage } from './pipeline.ts'
+
+export class RequestOrigin {
+  readonly clock: Clock
+  readonly #context: RequestContext
+  /** Monotonic time at which the pipeline began. */
+  readonly #startedMs: number
+  readonly #steps: Step[] = []
+  #pass: Pass | undefined
+  #hasPass: boolean
+
+  constructor(context: RequestContext, clock: Clock) {
+    this.clock = clock
+    this.#context = context
+    this.#startedMs = clock.monotonicMs()
+    this.#hasPass = context.request.headers[passHeader] !== undefined
+  }
+
+  /** Times are monotonic. Steps beyond the maximum are dropped. */
+  addStep(name: string, startedMs: number, endedMs: number, detail?: string): void {
+    if (this.#steps.length >= stepsMax - 1) return
+    this.#steps.push({
+      name,
+      startMs: startedMs - this.#startedMs,
+      durationMs: endedMs - startedMs,
+      ...(detail && { detail }),
+    })
+  }
+
+  /** The encoded origin of a write that is about to begin. */
+  note(): Uint8Array {
+    const { request, user, receivedMs } = this.#context
+    const { subresource, verb } = verbOf(this.#context)
+    const fieldManager = request.query.get('fieldManager')
+    const startMs = this.clock.monotonicMs() - this.#startedMs
+    const origin: Origin = {
+      user: user.username,
+      userAgent: request.headers['user-agent'] ?? '',
+      verb,
+      subresource,
+      ...(fieldManager !== null && { fieldManager }),
+      receivedMs,
+      steps: [...this.#steps, { name: 'store', startMs, durationMs: 0 }],
+      pass: this.#readPass(),
+      traceparent: traceparentOf(request.headers),
+    }
+    return encodeOrigin(origin)
+  }
+
+  #readPass(): Pass | undefined {
+    if (this.#hasPass) {
+      this.#hasPass = false
+      this.#pass = decodePass(this.#context.request.headers[passHeader] ?? '')
+    }
+    return this.#pass
+  }
+}
+
+/** Begins to record the origin of requests that may write. */
+export function recordOrigin(clock: Clock): Stage {
+  return (context, next) => {
+    if (mutatingMethods.has(context.request.method)) {
+      context.origin = new RequestOrigin(context, clock)
+      context.stageStartedMs = clock.monotonicMs()
+    }
+    return next(context)
+  }
+}
+
+const mutatingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** The note of a write in the options of the store. */
+export function noteOf({ origin }: { readonly origin?: RequestOrigin | undefined }): {
+  readonly note?: Uint8Array
+} {
+  return origin === undefined ? noNote : { note: origin.note() }
+}
+
+const noNote = {}
+
+/** The headers of W3C Trace Context that a request to another server continues. */
+export function traceHeadersOf({ headers }: RequestContext['request']): Readonly<Record<string, string>> {
+  const traceparent = traceparentOf(headers)
+  if (traceparent === undefined) return noHeaders
+  const tracestate = headers['tracestate']
+  if (tracestate === undefined || tracestate.length > tracestateCharactersMax) return { traceparent }
+  return { traceparent, tracestate }
+}
+
+const noHeaders = {}
+
+/** Longer ones may be discarded: https://www.w3.org/TR/trace-context/#tracestate-limits */
+const tracestateCharactersMax = 512
+
+function traceparentOf(headers: RequestContext['request']['headers']): string | undefined {
+  const { traceparent } = headers
+  if (traceparent === undefined || !/^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent))
+    return undefined
+  return traceparent
+}
+
+function verbOf({ info, request }: RequestContext): { readonly verb: string; readonly subresource: string } {
+  if (!info.isResource) return { verb: info.verb, subresource: '' }
+  const { verb, subresource } = info
+  const isApply = verb === 'patch' && request.headers['content-type']?.startsWith('application/apply-patch')
+  return { verb: isApply ? 'apply' : verb, subresource }
+}
