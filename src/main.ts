@@ -90,7 +90,10 @@ const commands: CommandTable = {
     load: () => import('#/commands/testserver.ts'),
   },
   'token': { summary: 'Manage bootstrap tokens', load: () => import('#/commands/token.ts') },
-  'trace': { summary: 'Explain scheduling decisions', load: () => import('#/commands/trace.ts') },
+  'trace': {
+    summary: 'Show what a change caused, and explain scheduling decisions',
+    load: () => import('#/commands/trace.ts'),
+  },
   'undo': {
     summary: 'Restore an earlier version of an object',
     load: () => import('#/commands/undo.ts'),

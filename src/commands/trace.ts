@@ -1,4 +1,4 @@
-/** `k8ts trace`: the chain from a client's request to the running containers and back, and decisions of the scheduler. */
+/** `k8ts trace`: the chain from a client's request to running containers and back, and decisions of the scheduler. */
 import { isApiError } from '#/api/errors.ts'
 import { escapeControlCharacters } from '#/base/escape-control-characters.ts'
 import {
@@ -10,7 +10,9 @@ import {
   stringFlag,
   UsageError,
 } from '#/base/flags.ts'
+import type { Client } from '#/client/client.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
+import type { PodDecision } from '#/scheduler/scheduler.ts'
 import { collectTrace } from '#/trace/collect-trace.ts'
 import { followTrace } from '#/trace/follow-trace.ts'
 import { formatTrace, HopPrinter, traceJson } from '#/trace/format-trace.ts'
@@ -21,7 +23,7 @@ import { explain } from '#/why/why.ts'
 import { clientFlags, connectClient, type ClientConnection } from './client-connection.ts'
 import { objectWords, requireResource, type ObjectWords } from './object-words.ts'
 import { postTraces, tracesUrl } from './trace/post-traces.ts'
-import { printDecision } from './trace/print-decision.ts'
+import { formatDecision } from './trace/format-decision.ts'
 
 const flags = {
   ...clientFlags,
@@ -46,10 +48,11 @@ const flags = {
 const help = `Usage: k8ts trace KIND NAME [--follow] [--why] [--at-revision N] [--otlp URL] [-o json|otlp]
        k8ts trace pod NAME --scheduling [-o json]
 
-Shows what a change of an object caused, as a timeline: the client's request with the stages of the API server, then each
-pass of a controller, the scheduler, a kubelet, a service proxy and DNS, with the waits between them. Of a pod or another
-object that a component made, the chain begins with the request that was the reason. Time that nothing explains is marked
-as a gap. Only servers of k8ts record causes; writes are kept for a day and up to a size, see --history-max-age of k8ts up.
+Shows what a change of an object caused, as a timeline: the client's request with the stages of the API server, then
+each pass of a controller, the scheduler, a kubelet, a service proxy and DNS, with the waits between them. Of a pod or
+another object that a component made, the chain begins with the request that was the reason. Time that nothing explains
+is marked as a gap. Only servers of k8ts record causes; writes are kept for a day and up to a size, see
+--history-max-age of k8ts up.
 
 --scheduling shows the nodes that each plugin of the scheduler rejected, with the reasons, and the scores of the others.
 The scheduler keeps its last thousand decisions in memory.
@@ -143,5 +146,36 @@ async function diagnosis(
   } catch (error) {
     if (isApiError(error, 'Forbidden')) return 'its state may not be read\n'
     throw error
+  }
+}
+
+interface DecisionRequest {
+  readonly client: Client
+  readonly namespace: string
+  readonly name: string
+  readonly terminal: Terminal
+  readonly output: string | undefined
+}
+
+/** Prints the last scheduling decision for a pod. Returns the exit code. */
+async function printDecision({
+  client,
+  namespace,
+  name,
+  terminal,
+  output,
+}: DecisionRequest): Promise<number> {
+  const path = `/debug/scheduling/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`
+  try {
+    const response = await client.raw({ method: 'GET', path })
+    const decision = (await response.value()) as PodDecision
+    const text = output === 'json' ? JSON.stringify(decision, null, 2) : formatDecision(decision).trimEnd()
+    terminal.write(`${text.split('\n').map(escapeControlCharacters).join('\n')}\n`)
+    return 0
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+    const pod = escapeControlCharacters(`${namespace}/${name}`)
+    terminal.writeError(`no scheduling decision is kept for pod ${pod}\n`)
+    return 1
   }
 }

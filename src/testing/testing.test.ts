@@ -247,3 +247,21 @@ test('an error contains the call site in the test', async () => {
   const missing = cluster.client.get(pods, { namespace: 'default', name: 'missing' })
   await assert.rejects(missing, (error: Error) => error.stack?.includes('testing.test.ts') === true)
 })
+
+test('the trace of a Deployment leads to its pods and back', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 })
+  await cluster.client.create(deployments, web)
+  await cluster.settle()
+  const text = await cluster.trace('deploy', 'web')
+  for (const actor of [
+    'deployment-controller',
+    'replicaset-controller',
+    'default-scheduler',
+    'kubelet on node-1',
+  ]) {
+    assert.match(text, new RegExp(`${actor}: `))
+  }
+  assert.match(text, /began with kubernetes-admin .*: create Deployment default\/web/)
+  await assert.rejects(cluster.trace('deploy', 'other'), /no change of deployment other is recorded/)
+  await assert.rejects(cluster.trace('nonsense', 'web'), /unknown kind: nonsense/)
+})

@@ -19,6 +19,8 @@ import { readAdmission } from '#/apiserver/admission.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import type { KubeletAccess } from '#/apiserver/kubelets.ts'
 import type { Client } from '#/client/client.ts'
+import { findResource } from '#/client/find-resource.ts'
+import { openHistoryLog, type HistoryLog } from '#/history/history-log.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
 import { HttpClientError, type HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -63,12 +65,20 @@ export interface ClusterUser {
   readonly groups?: readonly string[]
 }
 
+export interface TraceOptions {
+  /** Default `default`; ignored for cluster-scoped kinds. */
+  readonly namespace?: string
+}
+
 export interface SettleOptions {
   /** Timeout in the cluster's time; default an hour, or a minute with a real clock. */
   readonly within?: number | string
 }
 
 const administrator: ClusterUser = { username: 'kubernetes-admin', groups: ['system:masters'] }
+
+/** Of the changes that `trace` knows. */
+const historyLimits = { maxAgeMs: 86_400_000, maxBytes: 16 * 1_048_576 }
 
 /** Field manager of `apply`. */
 const fieldManager = 'k8ts-testing'
@@ -120,10 +130,14 @@ export class Cluster implements AsyncDisposable {
     const resources = new ClusterResources(time)
     try {
       const store = await time.runUntil(resources.openStore(kind))
+      const { platform } = time
+      const history = await openHistoryLog({ platform, folder: undefined, ...historyLimits })
+      resources.started.use(history)
       const started: { controlPlane?: ControlPlane } = {}
       const server = await time.runUntil(
         startServer(time, store, {
           plugins: enableAdmissionPlugins,
+          history,
           simulated: name => started.controlPlane?.kubeletClient(name),
         }),
       )
@@ -199,6 +213,24 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
+  /**
+   * The latest chain of changes of an object, as `k8ts trace` shows it: `cluster.trace('deployment', 'web')`. Works
+   * with the name of a deleted object, too.
+   */
+  async trace(kind: string, name: string, { namespace = 'default' }: TraceOptions = {}): Promise<string> {
+    const client = this.#controlPlane.clientAs(administrator.username, administrator.groups)
+    const resource = await this.#time.runUntil(findResource(client, kind))
+    if (resource === undefined) throw new TypeError(`unknown kind: ${kind}`)
+    const object = { resource, name, ...(resource.scope === 'Namespaced' && { namespace }) }
+    const [{ collectTrace }, { formatTrace }] = await Promise.all([
+      import('#/trace/collect-trace.ts'),
+      import('#/trace/format-trace.ts'),
+    ])
+    const trace = await this.#time.runUntil(collectTrace(client, object))
+    if (trace === undefined) throw new Error(`no change of ${resource.singular} ${name} is recorded`)
+    return formatTrace(trace)
+  }
+
   /** Resolves when all resources are released. */
   stop(): Promise<void> {
     this.#stopped ??= this.#resources.stop()
@@ -228,13 +260,14 @@ async function loadRealTime(): Promise<TestTime> {
 
 interface ServerOptions {
   readonly plugins: readonly string[]
+  readonly history: HistoryLog
   readonly simulated: KubeletAccess['simulated']
 }
 
 async function startServer(
   { platform, connectHttp }: TestTime,
   store: Store,
-  { plugins, simulated }: ServerOptions,
+  { plugins, history, simulated }: ServerOptions,
 ): Promise<ApiServer> {
   const admission = await readAdmission(platform.files, {
     enable: ['NodeRestriction', ...plugins],
@@ -244,6 +277,7 @@ async function startServer(
     platform,
     store,
     admission,
+    history: { log: history },
     build: { version: '0.0.0' },
     kubelets: { connectHttp: connectHttp ?? unreachable, tls: () => ({}), simulated },
     ...(connectHttp && { connectHttp }),
