@@ -17,7 +17,8 @@ rmSync(dist, { recursive: true, force: true })
 const entries = readEntries()
 writeCode([...entries, 'src/main.ts'])
 writeDeclarations(entries)
-writeBundle()
+writeBundle('kubectl', dist)
+writeBundle('console', join(dist, 'console-page'))
 
 /** The source files of the exports of package.json. */
 function readEntries(): readonly string[] {
@@ -50,11 +51,11 @@ function writeCode(entries: readonly string[]): void {
   }
 }
 
-/** Writes kubectl as one file. */
-function writeBundle(): void {
-  const bundler = join(root, 'tools/bundle-kubectl.ts')
-  const { status, stderr } = spawnSync(process.execPath, [bundler, dist], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`kubectl cannot be bundled:\n${stderr}`)
+/** Writes kubectl as one file, and the page of the console. */
+function writeBundle(name: 'kubectl' | 'console', folder: string): void {
+  const bundler = join(root, `tools/bundle-${name}.ts`)
+  const { status, stderr } = spawnSync(process.execPath, [bundler, folder], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${name} cannot be bundled:\n${stderr}`)
 }
 
 /** Writes the type declarations of the entry points and of all types they use. */

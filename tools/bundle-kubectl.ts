@@ -2,25 +2,24 @@
  * Writes kubectl as a bundle, which starts faster than its modules: `node tools/bundle-kubectl.ts [FOLDER]`.
  * Without a folder it goes to `.cache/kubectl`, with the list of its sources, unless that one is current.
  */
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import type { BundleInputs } from '#/kubectl-start.ts'
+import { isBundleCurrent, writeBundleInputs } from './bundle/bundle-inputs.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const [packageFolder] = process.argv.slice(2)
 const folder = packageFolder ?? join(root, '.cache/kubectl')
-const inputsFile = join(folder, 'inputs.json')
 
-if (packageFolder !== undefined || !isCurrent()) await bundle()
+if (packageFolder !== undefined || !isBundleCurrent(root, folder)) await bundle()
 
 async function bundle(): Promise<void> {
   const inputs = await Promise.all([
     bundleFile('src/kubectl-bundle.ts', 'kubectl-program.cjs'),
     bundleFile('src/kubectl-start.ts', 'kubectl.cjs'),
   ])
-  if (packageFolder === undefined) writeInputs(inputs.flat())
+  if (packageFolder === undefined) writeBundleInputs({ root, folder, paths: inputs.flat() })
 }
 
 /** Returns the paths of the sources. The file is replaced atomically, since commands may start at any time. */
@@ -45,29 +44,4 @@ async function bundleFile(source: string, name: string): Promise<readonly string
   })
   renameSync(`${file}.${process.pid}`, file)
   return Object.keys(metafile.inputs)
-}
-
-function writeInputs(paths: readonly string[]): void {
-  const files = Object.fromEntries(
-    paths.map(path => {
-      const { ctimeMs, size: sizeBytes } = statSync(join(root, path))
-      return [path, { ctimeMs, sizeBytes }]
-    }),
-  )
-  writeFileSync(inputsFile, JSON.stringify({ root, files } satisfies BundleInputs))
-}
-
-function isCurrent(): boolean {
-  try {
-    const { root: bundled, files } = JSON.parse(readFileSync(inputsFile, 'utf8')) as BundleInputs
-    return (
-      bundled === root &&
-      Object.entries(files).every(([path, { ctimeMs, sizeBytes }]) => {
-        const { ctimeMs: nowMs, size } = statSync(join(root, path))
-        return nowMs === ctimeMs && size === sizeBytes
-      })
-    )
-  } catch {
-    return false
-  }
 }

@@ -9,11 +9,12 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 const steps: Readonly<Record<string, readonly string[]>> = {
-  format: ['node_modules/.bin/oxfmt', '--check', 'src', 'tools', 'tests', 'bench', 'examples'],
-  types: ['node_modules/.bin/tsc', '--noEmit'],
-  lint: ['node_modules/.bin/oxlint', '--type-aware', '--deny-warnings'],
-  unused: ['node_modules/.bin/knip', '--treat-config-hints-as-errors'],
-  tidy: [process.execPath, 'tools/tidy.ts'],
+  'format': ['node_modules/.bin/oxfmt', '--check', 'src', 'tools', 'tests', 'bench', 'examples'],
+  'types': ['node_modules/.bin/tsc', '--noEmit'],
+  'types of the console page': ['node_modules/.bin/tsc', '--noEmit', '-p', 'src/console-page'],
+  'lint': ['node_modules/.bin/oxlint', '--type-aware', '--deny-warnings'],
+  'unused': ['node_modules/.bin/knip', '--treat-config-hints-as-errors'],
+  'tidy': [process.execPath, 'tools/tidy.ts'],
 }
 
 const passed = await Promise.all(Object.entries(steps).map(([name, command]) => runStep(name, command)))

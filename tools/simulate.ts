@@ -22,6 +22,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '100' },
     minutes: { type: 'string', default: '1000000' },
     step: { type: 'string' },
+    trace: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -30,11 +31,14 @@ const usage = `usage: npm run simulate -- [flags]
 
   --simulation NAME   control-plane (default), store, etcd-store or history
   --seed N            one seed, with its trace
+  --trace KIND/NAMESPACE/NAME
+                      with --seed: what the last change of this object caused, as by k8ts trace; control-plane only
   --from N --count N  seeds; 0 and 100 when absent
   --minutes N         ends after this time
 
 examples:
   npm run simulate -- --seed 17
+  npm run simulate -- --seed 17 --trace deployment/default/a
   npm run simulate -- --count 10000 --minutes 20
   npm run simulate -- --simulation store --count 10000
 `
@@ -50,6 +54,7 @@ interface Verdict {
   readonly traceHash: string
   readonly violations: readonly string[]
   readonly trace: readonly string[]
+  readonly traceOf?: (object: string) => string | undefined
 }
 
 const simulate = simulations[values.simulation]
@@ -65,10 +70,12 @@ else if (values.step !== undefined) await runEach(wholeNumber('step', values.ste
 else process.exitCode = (await runInProcesses()) ? 0 : 1
 
 async function replay(seed: number): Promise<boolean> {
-  const { trace, violations, traceHash } = await simulate!(seed)
+  const { trace, violations, traceHash, traceOf } = await simulate!(seed)
   for (const line of trace) if (!line.endsWith(': timer')) console.log(line)
   console.log(`seed ${seed}: trace ${traceHash}`)
   for (const violation of violations) console.log(violation)
+  const { trace: object } = values
+  if (object !== undefined) console.log(traceOf?.(object) ?? `no change of ${object} is recorded`)
   return violations.length === 0
 }
 

@@ -82,6 +82,27 @@ test('layers: dependencies point down only', () => {
   )
 })
 
+test('files with JSX have the same rules', () => {
+  const page = (content: string) => ({
+    'src/console-page/main.tsx': `/** . */\nimport './view.tsx'\n`,
+    'src/console-page/view.tsx': `/** . */\n${content}\n`,
+  })
+  check(page(`export const view = <p>{'a'}</p>`))
+  check(
+    page(`import { store } from '#/store/store.ts'\nexport const view = <p>{store}</p>`),
+    'src/console-page/view.tsx:2: console-page must not import store',
+  )
+  check(page(`import './other'`), 'src/console-page/view.tsx:2: import ./other does not end')
+  check(page('export function ViewHelper() {}'), 'src/console-page/view.tsx:2: ViewHelper')
+  check(
+    { ...page(''), 'src/console-page/Lists.tsx': '/** . */\n' },
+    'src/console-page/Lists.tsx:1: nothing imports',
+    'src/console-page/Lists.tsx:1: names of files',
+  )
+  const long = `export function View() {\n${lines(71, '  <b>{x} / {y}</b>')}}`
+  check(page(long), 'src/console-page/view.tsx:2: 73 lines')
+})
+
 test('a private folder is imported from its parent folder only, a public one from everywhere', () => {
   const log = `import { log } from '#/store/embedded/log.ts'`
   check(

@@ -25,7 +25,8 @@ await install()
 
 test('the package has JavaScript and declarations, and no sources or tests', () => {
   assert.match(manifest.scripts['prepack'] ?? '', /tools\/build-package\.ts$/)
-  const programs = ['k8ts', 'kubectl', 'dist/kubectl.cjs', 'dist/kubectl-program.cjs']
+  const bundles = ['dist/kubectl.cjs', 'dist/kubectl-program.cjs', 'dist/console-page/index.html']
+  const programs = ['k8ts', 'kubectl', ...bundles]
   for (const path of ['package.json', ...programs, 'dist/testing/testing.js', 'dist/testing/testing.d.ts']) {
     assert.ok(packed.includes(path), path)
   }
