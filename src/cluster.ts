@@ -49,7 +49,7 @@ import type { ContainerNode } from '#/cluster/container-node.ts'
 import { openDataFolder, requireReadableFormat } from '#/cluster/data-folder-format.ts'
 import type { LockHolder } from '#/cluster/lock-folder.ts'
 import type { ScheduledSnapshots } from '#/cluster/scheduled-snapshots.ts'
-import { openHistory } from '#/cluster/open-history.ts'
+import { openHistory, type OpenedHistory } from '#/cluster/open-history.ts'
 import { listenAgain } from '#/cluster/listen-again.ts'
 import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
 import {
@@ -91,6 +91,7 @@ export class Cluster implements AsyncDisposable {
   #alarms: StoreAlarms | undefined
   #slowSync: Pick<LockHolder, 'slowSync'> = {}
   #snapshots: ScheduledSnapshots | undefined
+  #history: OpenedHistory | undefined
   #apiServer: ApiServer | undefined
   #controlPlane: ControlPlane | undefined
   /** Client TLS of the API server for its connections to kubelets. */
@@ -203,7 +204,13 @@ export class Cluster implements AsyncDisposable {
     const program = { version: this.#options.build.version, ...(launcher !== undefined && { launcher }) }
     const url = this.#server && { url: this.url }
     const store = { alarms: this.#alarms?.current ?? [], ...this.#slowSync, ...this.#snapshots?.status }
-    const rest = { ...supervision, ...url, ...store, ...this.#node?.holderState }
+    const rest = {
+      ...supervision,
+      ...url,
+      ...store,
+      ...this.#history?.holderState,
+      ...this.#node?.holderState,
+    }
     return { pid, startedMs, isReady: this.#isReady, program, ...rest }
   }
 
@@ -323,7 +330,8 @@ export class Cluster implements AsyncDisposable {
     const { connectHttp } = machine
     const { encryption: _encryption, audit: _audit, kubeletTls: _tls, ...given } = settings
     const { advertiseAddress, proxyClient, historyLimits, ...rest } = given
-    const log = historyLimits && this.#started.use(await openHistory(historyLimits, this.#options))
+    this.#history = historyLimits && (await openHistory(historyLimits, this.#options))
+    const log = this.#history && this.#started.use(this.#history.log)
     const apiServer = await ApiServer.start({
       ...rest,
       platform,

@@ -29,7 +29,12 @@ export async function benchPodBinding(
 ): Promise<Measured> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   await using store = await MemoryStore.open({ platform })
-  const limits = { folder: undefined, maxAgeMs: hourMs, maxBytes: 64 * 1024 ** 2 }
+  const limits = {
+    folder: undefined,
+    maxAgeMs: hourMs,
+    maxBytes: 64 * 1024 ** 2,
+    compression: 'thread pool',
+  } as const
   const log = recordsHistory ? await openHistoryLog({ platform, ...limits }) : undefined
   const server = await ApiServer.start({
     platform,

@@ -1,7 +1,7 @@
 /**
  * The origin of a write: which request of which user made it, which pass of which component sent the request, and the
- * revisions that the pass acted on. The store keeps it beside the new version, so that the chain from a client's request
- * to the running container can be followed. It is encoded as compact JSON, and bounded.
+ * revisions that the pass acted on. The store keeps it beside the new version, so that the chain from a client's
+ * request to the running container can be followed. It is encoded as compact JSON, and bounded.
  */
 import { parseJson } from './text/json.ts'
 import type { JsonValue } from './text/json-value.ts'
@@ -58,42 +58,59 @@ export const stepsMax = 32
 const charactersMax = 4_096
 const textCharactersMax = 200
 
+/** The origin of a write that is about to begin. */
+export interface NewOrigin extends Omit<Origin, 'pass'> {
+  /** The value of the header, which may be anything; it is kept as it is, and decoded with the origin. */
+  readonly pass?: string | undefined
+}
+
 /** Texts of hostile clients may be longer when encoded: then the steps are left out, or in the end all texts. */
-export function encodeOrigin(origin: Origin): Uint8Array {
-  const { pass, verb, receivedMs } = origin
+export function encodeOrigin(origin: NewOrigin): Uint8Array {
   const encoded = encodeWhole(origin)
   if (encoded.length <= originBytesMax) return encoded
-  const withoutSteps = encodeWhole({ ...origin, steps: [], pass: pass && { ...pass, steps: [] } })
+  const { verb, receivedMs } = origin
+  const pass = origin.pass === undefined ? undefined : decodePass(origin.pass)
+  const short = { ...origin, steps: [], pass: pass && encodePass({ ...pass, steps: [] }) }
+  const withoutSteps = encodeWhole(short)
   if (withoutSteps.length <= originBytesMax) return withoutSteps
-  const causes = { component: '', key: '', queuedMs: 0, startedMs: 0, steps: [], causes: pass?.causes ?? [] }
-  return encodeWhole({ user: '', userAgent: '', verb, receivedMs, steps: [], ...(pass && { pass: causes }) })
+  const causes = pass && { component: '', key: '', queuedMs: 0, startedMs: 0, steps: [], causes: pass.causes }
+  return encodeWhole({
+    user: '',
+    userAgent: '',
+    verb,
+    receivedMs,
+    steps: [],
+    pass: causes && encodePass(causes),
+  })
 }
 
 /** Maximum size of an encoded origin. */
 export const originBytesMax = 4_096
 
-function encodeWhole(origin: Origin): Uint8Array {
+/** A line of JSON, and the encoded pass. */
+function encodeWhole(origin: NewOrigin): Uint8Array {
   const { user, userAgent, verb, subresource, fieldManager, receivedMs, steps, pass, traceparent } = origin
-  return Buffer.from(
-    JSON.stringify({
-      u: cut(user),
-      ...(userAgent !== user && { a: cut(userAgent) }),
-      v: verb,
-      ...(subresource && { r: subresource }),
-      ...(fieldManager && { f: cut(fieldManager) }),
-      t: receivedMs,
-      ...(steps.length > 0 && { s: encodeSteps(steps) }),
-      ...(pass && { p: encodedPass(pass) }),
-      ...(traceparent && { w: traceparent }),
-    }),
-  )
+  const json = JSON.stringify({
+    u: cut(user),
+    a: userAgent === user ? undefined : cut(userAgent),
+    v: verb,
+    r: subresource || undefined,
+    f: fieldManager ? cut(fieldManager) : undefined,
+    t: receivedMs,
+    s: steps.length > 0 ? encodeSteps(steps) : undefined,
+    w: traceparent,
+  })
+  return Buffer.from(pass ? `${json}\n${pass}` : json)
 }
 
 /** Undefined if the bytes are not an encoded origin. */
 export function decodeOrigin(bytes: Uint8Array): Origin | undefined {
-  const value = recordIn(bytes)
+  const lineEnd = bytes.indexOf(newline)
+  const value = recordIn(lineEnd < 0 ? bytes : bytes.subarray(0, lineEnd))
   if (value === undefined) return undefined
-  const { p, w } = value
+  const { w } = value
+  const header = lineEnd < 0 ? '' : Buffer.from(bytes.subarray(lineEnd + 1)).toString()
+  const pass = header === '' ? undefined : decodePass(header)
   return {
     user: textOf(value['u']),
     userAgent: textOf(value['a'] ?? value['u']),
@@ -102,15 +119,26 @@ export function decodeOrigin(bytes: Uint8Array): Origin | undefined {
     ...(value['f'] !== undefined && { fieldManager: textOf(value['f']) }),
     receivedMs: numberOf(value['t']),
     steps: decodeSteps(value['s']),
-    ...(isRecord(p) && { pass: decodedPass(p) }),
+    ...(pass && { pass }),
     ...(w !== undefined && { traceparent: textOf(w) }),
   }
 }
 
+const newline = 0x0a
+
 /** The value of the header. With many long steps it has only the latest ones. */
 export function encodePass(pass: Pass): string {
-  const header = toAscii(JSON.stringify(encodedPass(pass)))
-  const { steps } = pass
+  const { component, node, key, causes, queuedMs, startedMs, steps } = pass
+  const json = JSON.stringify({
+    c: cut(component),
+    n: node ? cut(node) : undefined,
+    k: cut(key),
+    r: causes.slice(-causesMax),
+    q: queuedMs,
+    t: startedMs,
+    s: steps.length > 0 ? encodeSteps(steps) : undefined,
+  })
+  const header = toAscii(json)
   if (header.length <= passCharactersMax || steps.length === 0) return header
   return encodePass({ ...pass, steps: steps.slice(Math.ceil(Math.min(steps.length, stepsMax) / 2)) })
 }
@@ -123,18 +151,6 @@ export function decodePass(header: string): Pass | undefined {
   if (header.length > charactersMax) return undefined
   const value = recordIn(Buffer.from(header))
   return value && decodedPass(value)
-}
-
-function encodedPass({ component, node, key, causes, queuedMs, startedMs, steps }: Pass): JsonRecord {
-  return {
-    c: cut(component),
-    ...(node && { n: cut(node) }),
-    k: cut(key),
-    r: causes.slice(-causesMax),
-    q: queuedMs,
-    t: startedMs,
-    ...(steps.length > 0 && { s: encodeSteps(steps) }),
-  }
 }
 
 function decodedPass(value: JsonRecord): Pass {
@@ -151,12 +167,13 @@ function decodedPass(value: JsonRecord): Pass {
 }
 
 /**
- * For each step its name, offset and duration in microseconds, and detail if it has one. A usual name is its position in
- * the list, so that a number begins it, and any other one follows -1.
+ * For each step its name, offset and duration in microseconds, and detail if it has one. A usual name is its position
+ * in the list, so that a number begins it, and any other one follows -1.
  */
 function encodeSteps(steps: readonly Step[]): (string | number)[] {
   const encoded: (string | number)[] = []
-  for (const { name, startMs, durationMs, detail } of steps.slice(0, stepsMax)) {
+  for (let index = 0; index < Math.min(steps.length, stepsMax); index++) {
+    const { name, startMs, durationMs, detail } = steps[index]!
     const position = stepNames.indexOf(name)
     encoded.push(position)
     if (position < 0) encoded.push(cut(name))
@@ -191,6 +208,8 @@ const stepNames: readonly string[] = [
   'webhook',
   'validating-admission',
   'store',
+  'decode',
+  'validation',
 ]
 
 type JsonRecord = { readonly [key: string]: JsonValue }

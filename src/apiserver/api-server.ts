@@ -339,11 +339,12 @@ export class ApiServer {
     return this.#flowControl.stage
   }
 
-  #measuring({ metrics, platform, build }: ApiServerOptions): readonly Stage[] {
+  #measuring({ metrics, platform, build, history }: ApiServerOptions): readonly Stage[] {
     if (metrics === undefined) return []
     const { clock } = platform
     metrics.storage.readObjects(() => this.#countObjects())
     metrics.server.readBuild(versionInfo(build))
+    if (history) metrics.history.readStatus(() => history.log.status)
     metrics.server.readAllocations(
       () => clusterIpUse(this.#registry),
       () => nodePortUse(this.#registry),

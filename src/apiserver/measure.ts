@@ -62,7 +62,7 @@ export function measureFilter(metrics: Metrics | undefined, clock: Clock, name: 
     const nowMs = clock.monotonicMs()
     const { stageStartedMs, origin } = context
     series?.observe((nowMs - stageStartedMs) / 1_000)
-    if (step) origin?.addStep(step, stageStartedMs, nowMs)
+    if (step) origin?.addStep({ name: step, startedMs: stageStartedMs, endedMs: nowMs })
     context.stageStartedMs = nowMs
     return next(context)
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { openHistoryLog } from '#/history/history-log.ts'
 import { nodePlatform, processUsage } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { readAdmission } from './admission.ts'
@@ -27,7 +28,10 @@ async function start(t: TestContext) {
   const memory = await MemoryStore.open({ platform })
   metrics.store.readSpace(memory.space)
   metrics.store.readAlarms(memory.alarms)
+  const log = await openHistoryLog({ platform, folder: undefined, maxAgeMs: 86_400_000, maxBytes: 1_000_000 })
+  t.after(() => log[Symbol.asyncDispose]())
   const server = await startTestServer(t, platform, {
+    history: { log },
     metrics,
     store: measuredStore(memory, metrics, clock),
     admission: await readAdmission(platform.files, { enable: [], disable: ['ServiceAccount'] }),

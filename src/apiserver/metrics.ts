@@ -16,6 +16,7 @@ import { AccessMetrics } from './metrics/access.ts'
 import { AdmissionMetrics } from './metrics/admission.ts'
 import { alpha } from './metrics/family.ts'
 import { FlowControlMetrics } from './metrics/flow-control.ts'
+import { HistoryMetrics } from './metrics/history.ts'
 import { RequestMetrics } from './metrics/requests.ts'
 import { ServerMetrics } from './metrics/server.ts'
 import { StorageMetrics } from './metrics/storage.ts'
@@ -42,6 +43,7 @@ export class Metrics {
   readonly access: AccessMetrics
   readonly admission: AdmissionMetrics
   readonly flowControl: FlowControlMetrics
+  readonly history: HistoryMetrics
   readonly requests: RequestMetrics
   readonly server: ServerMetrics
   readonly storage: StorageMetrics
@@ -58,6 +60,7 @@ export class Metrics {
     this.access = new AccessMetrics(registry)
     this.admission = new AdmissionMetrics(registry)
     this.flowControl = new FlowControlMetrics(registry)
+    this.history = new HistoryMetrics(registry)
     this.requests = new RequestMetrics(registry, () => clock?.monotonicMs() ?? 0)
     this.server = new ServerMetrics(registry)
     this.storage = new StorageMetrics(registry)

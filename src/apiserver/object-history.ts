@@ -17,8 +17,7 @@ import type { Cipher } from './encryption/cipher.ts'
 import { HistoryAccess } from './object-history/history-access.ts'
 import { HistoryRecorder } from './object-history/history-recorder.ts'
 import { KeyLocator } from './object-history/locate-key.ts'
-import { decodeRecordDetails } from './object-history/record-details.ts'
-import { isRecorded } from './object-history/recorded-keys.ts'
+import { isRecorded, progressKey } from './object-history/recorded-keys.ts'
 import { ValueEncryption } from './object-history/value-encryption.ts'
 import { StoredObject } from './registry/stored-object.ts'
 import { keyOf, prefixOf } from './registry/store-keys.ts'
@@ -60,6 +59,7 @@ export class ObjectHistory {
   readonly #values: ValueEncryption
   readonly #platform: Platform
   #sources: HistorySources | undefined
+  #retained: { readonly base: number; readonly since: RetainedSince } | undefined
 
   constructor({ log, platform, store, scheme, encryption }: ObjectHistoryOptions) {
     this.log = log
@@ -91,8 +91,13 @@ export class ObjectHistory {
     return cache.revision
   }
 
+  /** States at and after this revision can be read. */
   async retainedSince(): Promise<RetainedSince> {
-    return (await this.log.retainedSince()) ?? this.#recorder.first
+    const base = await this.log.retainedSince()
+    if (base === undefined) return this.#recorder.first
+    if (this.#retained?.base !== base.revision)
+      this.#retained = { base: base.revision, since: await this.#afterMissingWrites(base) }
+    return this.#retained.since
   }
 
   accessOf(user: UserInfo): HistoryAccess {
@@ -132,12 +137,11 @@ export class ObjectHistory {
     options: { readonly beforeRevision?: number; readonly limit: number },
   ): AsyncGenerator<ObjectVersion, void, undefined> {
     for await (const record of this.log.versions(key, options)) {
-      const { revision, timeMs, type, value } = record
-      const { isCreation, origin } = decodeRecordDetails(record.origin)
+      const { revision, timeMs, type, value, origin } = record
       yield {
         revision,
         timeMs,
-        type: type === 'delete' ? 'DELETED' : isCreation ? 'ADDED' : 'MODIFIED',
+        type,
         origin: origin && decodeOrigin(origin),
         stored: await this.#open({ key, revision, value }),
       }
@@ -176,6 +180,17 @@ export class ObjectHistory {
     return { objects: sorted, unreadable }
   }
 
+  /**
+   * Where recording begins, a mark without an object is the first record. The writes of its own revision are not
+   * recorded, so that lists of the revision before would lack objects.
+   */
+  async #afterMissingWrites(base: RetainedSince): Promise<RetainedSince> {
+    const range = { afterRevision: base.revision, untilRevision: base.revision + 1 }
+    for await (const [first] of this.log.range(range))
+      if (first?.key === progressKey) return { revision: first.revision, timeMs: first.timeMs }
+    return base
+  }
+
   get #read(): HistorySources {
     if (this.#sources === undefined) throw new Error('the history is read before the API server is assembled')
     return this.#sources
@@ -189,7 +204,7 @@ export class ObjectHistory {
   /** The last creation of the namespace; 0 if it was before the retained history. */
   async #namespaceCreation(namespace: string): Promise<number> {
     for await (const record of this.log.versions(keyOf(namespaces, '', namespace))) {
-      if (decodeRecordDetails(record.origin).isCreation) return record.revision
+      if (record.type === 'ADDED') return record.revision
     }
     return 0
   }

@@ -1,16 +1,8 @@
 /**
- * The origin of a request's writes (`api/origin.ts`), recorded while the request passes the pipeline. It is encoded once
- * for each write and kept by the store beside the new version, so it describes the request up to the write.
+ * The origin of a request's writes (`api/origin.ts`), recorded while the request passes the pipeline. It is encoded
+ * once for each write and kept by the store beside the new version, so it describes the request up to the write.
  */
-import {
-  decodePass,
-  encodeOrigin,
-  passHeader,
-  stepsMax,
-  type Origin,
-  type Pass,
-  type Step,
-} from '#/api/origin.ts'
+import { encodeOrigin, passHeader, stepsMax, type NewOrigin, type Step } from '#/api/origin.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { RequestContext } from './request.ts'
 import type { Stage } from './pipeline.ts'
@@ -21,18 +13,18 @@ export class RequestOrigin {
   /** Monotonic time at which the pipeline began. */
   readonly #startedMs: number
   readonly #steps: Step[] = []
-  #pass: Pass | undefined
-  #hasPass: boolean
+  #lastEndedMs: number
 
   constructor(context: RequestContext, clock: Clock) {
     this.clock = clock
     this.#context = context
     this.#startedMs = clock.monotonicMs()
-    this.#hasPass = context.request.headers[passHeader] !== undefined
+    this.#lastEndedMs = this.#startedMs
   }
 
-  /** Times are monotonic. Steps beyond the maximum are dropped. */
-  addStep(name: string, startedMs: number, endedMs: number, detail?: string): void {
+  /** Steps beyond the maximum are dropped. */
+  addStep({ name, startedMs, endedMs, detail }: MeasuredStage): void {
+    this.#lastEndedMs = Math.max(this.#lastEndedMs, endedMs)
     if (this.#steps.length >= stepsMax - 1) return
     this.#steps.push({
       name,
@@ -42,13 +34,19 @@ export class RequestOrigin {
     })
   }
 
+  /** Names the time since the last step, unless it is too short to matter. */
+  addStepUntil(name: string, endedMs: number): void {
+    const startedMs = this.#lastEndedMs
+    if (endedMs - startedMs >= shortMs) this.addStep({ name, startedMs, endedMs })
+  }
+
   /** The encoded origin of a write that is about to begin. */
   note(): Uint8Array {
     const { request, user, receivedMs } = this.#context
     const { subresource, verb } = verbOf(this.#context)
     const fieldManager = request.query.get('fieldManager')
     const startMs = this.clock.monotonicMs() - this.#startedMs
-    const origin: Origin = {
+    const origin: NewOrigin = {
       user: user.username,
       userAgent: request.headers['user-agent'] ?? '',
       verb,
@@ -56,20 +54,22 @@ export class RequestOrigin {
       ...(fieldManager !== null && { fieldManager }),
       receivedMs,
       steps: [...this.#steps, { name: 'store', startMs, durationMs: 0 }],
-      pass: this.#readPass(),
+      pass: request.headers[passHeader],
       traceparent: traceparentOf(request.headers),
     }
     return encodeOrigin(origin)
   }
-
-  #readPass(): Pass | undefined {
-    if (this.#hasPass) {
-      this.#hasPass = false
-      this.#pass = decodePass(this.#context.request.headers[passHeader] ?? '')
-    }
-    return this.#pass
-  }
 }
+
+/** Times are monotonic. */
+interface MeasuredStage {
+  readonly name: string
+  readonly startedMs: number
+  readonly endedMs: number
+  readonly detail?: string | undefined
+}
+
+const shortMs = 0.1
 
 /** Begins to record the origin of requests that may write. */
 export function recordOrigin(clock: Clock): Stage {

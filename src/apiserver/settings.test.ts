@@ -245,7 +245,7 @@ test('flags and files configure auditing, encryption, limits and services', asyn
   await check('--history-max-age 2h --history-max-size 1Gi --history-dir /history', {
     historyLimits: { maxAgeMs: 7_200_000, maxBytes: 1_073_741_824, folder: '/history' },
   })
-  await check('--history-max-age 0', { historyLimits: undefined } as never)
+  await check('--history-max-age 0', { historyLimits: undefined })
 })
 
 test('an invalid value is reported with its flag', async () => {

@@ -56,7 +56,12 @@ export class WebhookClient {
       const { tls, headers } = await this.#credentials(target, signal)
       answer = await this.#server(`https://${address}`, tls).request({
         path,
-        headers: { ...traceHeaders, ...headers, 'host': target.host, 'user-agent': 'kube-apiserver-admission' },
+        headers: {
+          ...traceHeaders,
+          ...headers,
+          'host': target.host,
+          'user-agent': 'kube-apiserver-admission',
+        },
         body: Buffer.from(stringifyJson(body)),
         timeoutMs: timeoutSeconds * 1_000,
         ...(signal && { signal }),

@@ -119,8 +119,13 @@ test('/debug/watches lists a watch with its client and selectors until it ends',
   assert.deepEqual(
     { name, apiVersion, resource, namespace, labelSelector, fieldSelector, backlog },
     {
-      ...{ name: 'ann', apiVersion: 'v1', resource: 'pods', namespace: 'shop' },
-      ...{ labelSelector: 'app=web', fieldSelector: '', backlog: 0 },
+      name: 'ann',
+      apiVersion: 'v1',
+      resource: 'pods',
+      namespace: 'shop',
+      labelSelector: 'app=web',
+      fieldSelector: '',
+      backlog: 0,
     },
   )
   ended.abort()

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import type { HistoryStatus } from '#/history/history-log.ts'
 import type { Listener, Platform } from '#/platform/platform.ts'
 import type { SyncStatus } from '#/proxy/sync-reporter.ts'
 import type { StoreAlarm } from '#/store/store.ts'
@@ -33,12 +34,20 @@ export interface LockHolder {
   readonly slowSync?: SlowSync
   /** Why the last scheduled snapshot has failed; absent when it was taken. */
   readonly snapshotFailure?: string
+  /** Absent if none is kept. */
+  readonly history?: HolderHistory
   /** Of this machine as a node; absent without one. */
   readonly serviceProxy?: SyncStatus
   /** The process of the Ingress controller beside that of the cluster; absent while there is none. */
   readonly ingress?: HostProcessState
   /** Of `k8ts host run`; absent if the process is the cluster. */
   readonly processes?: readonly HostProcessState[]
+}
+
+export interface HolderHistory extends Partial<Omit<HistoryStatus, 'sizeBytes'>> {
+  readonly sizeBytes: number
+  /** Why it is kept in memory and not in its folder. */
+  readonly fallback?: string
 }
 
 export interface HolderProgram {

@@ -46,6 +46,7 @@ export const command: Command = {
     const given = words.length === 1 ? (words[0] ?? '').split('/') : words
     await using connection = await connectClient(values, 'k8ts-diff')
     const list = await readDiffs(connection, { ...values, from: values.from, given })
+    if (!list.isComplete) terminal.writeError('only objects that you may get are compared\n')
     if (values.output === undefined) terminal.write(formatObjectDiffs(list.diffs, list))
     else terminal.write(await formatOutput(diffListOf(list), values.output))
     return 0

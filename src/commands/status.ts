@@ -15,8 +15,8 @@ import { adminKubeconfig, dataFolder, dataFolderFlag, kubectlSetup } from './dat
 const help = `Usage: k8ts status [--data-dir DIR]
 
 Shows the state of the cluster in this folder: the URL of the API server, restarts after a crash, alarms of the store, a
-failed snapshot, a slow disk, rules of services that cannot be written, the processes of a host, nodes and pods. Exits
-with 0 if the cluster is ready and there is no such trouble, otherwise with 1.
+failed snapshot, a slow disk, the history of objects, rules of services that cannot be written, the processes of a host,
+nodes and pods. Exits with 0 if the cluster is ready and there is no such trouble, otherwise with 1.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -49,6 +49,7 @@ export const command: Command = {
     terminal.write(describeOwner(owner, platform.clock.now()))
     for (const { type, message } of alarms) terminal.write(`store alarm ${type}: ${message}\n`)
     terminal.write(describeStoreTroubles(owner, platform.clock.now()))
+    terminal.write(describeHistoryTroubles(owner))
     terminal.write(describeServiceProxy(owner))
     terminal.write(describeProcesses(owner, folder))
     if (!owner.isReady) return 1
@@ -59,8 +60,10 @@ export const command: Command = {
     terminal.write(describePods(objects.pods))
     const snapshots = await listSnapshots(platform, snapshotsFolder(folder))
     terminal.write(describeSnapshots(snapshots, platform.clock.now()))
+    terminal.write(describeHistory(owner, platform.clock.now()))
     terminal.write(`${kubectlSetup(adminKubeconfig(folder))}\n`)
-    const isSound = alarms.length === 0 && owner.serviceProxy?.failure === undefined
+    const failures = [owner.serviceProxy?.failure, owner.history?.failure]
+    const isSound = alarms.length === 0 && failures.every(failure => failure === undefined)
     return objects.nodes.every(isReady) && isSound ? 0 : 1
   },
 }
@@ -106,6 +109,28 @@ function describeStoreTroubles({ slowSync, snapshotFailure }: LockHolder, nowMs:
   if (slowSync === undefined || agoMs > slowSyncShownMs) return failed
   const took = (slowSync.tookMs / 1_000).toFixed(1)
   return `${failed}slow disk: a sync of the store took ${took} s, ${describeMinutes(agoMs)} ago\n`
+}
+
+function describeHistoryTroubles({ history }: LockHolder): string {
+  if (history === undefined) return ''
+  const { failure, fallback, damagedSegments = 0, lostRecords = 0 } = history
+  const troubles = [
+    failure !== undefined && `cannot be written: ${failure}`,
+    fallback !== undefined && `kept in memory, because of ${fallback}`,
+    lostRecords > 0 && `${lostRecords} versions could not be written and are lost`,
+    damagedSegments > 0 && `${damagedSegments} damaged segments, which cannot be read`,
+  ]
+  return troubles
+    .filter(line => line !== false)
+    .map(line => `history: ${line}\n`)
+    .join('')
+}
+
+function describeHistory({ history }: LockHolder, nowMs: number): string {
+  if (history === undefined) return ''
+  const { sizeBytes, retainedSince } = history
+  const age = retainedSince ? `, complete for ${describeMinutes(nowMs - retainedSince.timeMs)}` : ''
+  return `history: ${(sizeBytes / 1024 ** 2).toFixed(1)} MiB${age}\n`
 }
 
 function describeServiceProxy({ serviceProxy }: LockHolder): string {

@@ -33,7 +33,7 @@ const flags = {
     'the chain of this revision of the object (default: the latest change by a client)',
   ),
   'follow': {
-    ...boolFlag('print hops as they happen, until the chain is quiet for a minute'),
+    ...boolFlag('print hops as they happen, until pods are ready and the chain is quiet for a minute'),
     shorthand: 'f',
   },
   'otlp': stringFlag('URL', 'send the trace to an OpenTelemetry collector: http://localhost:4318'),
@@ -126,7 +126,8 @@ async function readTrace(
     trace = latest
     terminal.write(printer.next(latest))
   }
-  await followTrace(client, object, { ...options, clock, onTrace, quietMs: followQuietMs })
+  const onWait = (unsettled: readonly string[]): void => terminal.write(printer.waiting(unsettled))
+  await followTrace(client, object, { ...options, clock, onTrace, onWait, quietMs: followQuietMs })
   terminal.write(printer.end())
   return trace
 }

@@ -2,11 +2,12 @@
 import { render } from 'preact'
 import { startKeyboard } from './keyboard/key-bindings.ts'
 import { startRouter } from './router/router.ts'
-import { signIn } from './data/session.ts'
+import { signIn, watchForLinks } from './data/session.ts'
 import { App } from './shell/app.tsx'
 import { startTheme } from './shell/theme.ts'
 
 startTheme()
+watchForLinks()
 const result = await signIn()
 startRouter()
 startKeyboard()

@@ -195,6 +195,32 @@ test('writes of a reconcile carry its pass, with the revisions of the changes th
   assert.deepEqual([last.component, last.key], ['test-component', 'default/map'])
 })
 
+const delays: readonly (readonly [string, number, number])[] = [
+  ['a delay that merges changes is time in the queue', 1_000, 1_000],
+  ['a key that is due much later is queued from then on', 60_000, 0],
+]
+
+for (const [name, afterMs, expectedMs] of delays) {
+  test(`pass: ${name}`, async t => {
+    const controller: Controller = {
+      name: 'test-controller',
+      setUp: ({ informer, enqueue }) => {
+        informer(configMaps).addEventHandler(key => enqueue(key, afterMs))
+        return async ({ key, client }) => {
+          if (key !== 'default/map') return
+          await client.create(configMaps, { metadata: { namespace: 'kube-system', generateName: 'made-' } })
+        }
+      },
+    }
+    const { plane, stop } = await runLoop(t, controller)
+    await plane.create(configMaps, map)
+    await plane.advance(70_000)
+    await stop()
+    const [pass] = plane.passes
+    assert.equal(Math.round(pass!.startedMs - pass!.queuedMs), expectedMs)
+  })
+}
+
 test('errors in a terminating namespace are not retried', async t => {
   let passes = 0
   const details = { causes: [{ reason: 'NamespaceTerminating' }] }

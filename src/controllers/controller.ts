@@ -84,6 +84,9 @@ export interface ControllerLoopOptions {
   readonly queueMetrics?: WorkQueueMetricsProvider | undefined
 }
 
+/** Shorter delays merge changes, so that the key is queued meanwhile; after longer ones it is due by a time. */
+const mergingMsMax = 5_000
+
 /** Five, as for most controllers of kube-controller-manager. */
 const workersUsual = 5
 
@@ -185,7 +188,8 @@ export class ControllerLoop {
 
   #enqueue(key: string, afterMs: number): void {
     const { platform, informers } = this.#options
-    this.#causes.add(key, platform.clock.now() + afterMs, informers.handled.revision)
+    const dueMs = platform.clock.now() + (afterMs > mergingMsMax ? afterMs : 0)
+    this.#causes.add(key, dueMs, informers.handled.revision)
     this.#queue.addAfter(key, afterMs)
   }
 

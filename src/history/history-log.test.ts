@@ -10,6 +10,7 @@ import { nodePlatform } from '#/platform/node.ts'
 import { Simulation, type SimulatedHost } from '#/platform/simulated.ts'
 import { temporaryFolder } from '../../tests/temporary-folder.ts'
 import { openHistoryLog, type HistoryLog, type HistoryLogOptions } from './history-log.ts'
+import type { RangeRecord } from './history-record.ts'
 import { compareWithModel, HistoryModel, show } from './log/test-history-model.ts'
 
 const hourMs = 3_600_000
@@ -302,6 +303,22 @@ test('records reach the disk within two seconds, and nothing is scheduled afterw
   assert.deepEqual(await bench.versions('a'), [3])
 })
 
+test('the first record, and that after a gap, are written at once', async () => {
+  const bench = await openBench()
+  const names = async (): Promise<number> => (await bench.files('.journal')).length
+  bench.write('1 a=1')
+  await bench.simulation.advance(10)
+  const [first = ''] = await bench.files('.journal')
+  const status = await bench.run(bench.host.files.stat(join(folder, first)))
+  assert.ok(status && status.sizeBytes > 24, 'more than the header')
+  bench.log.noteGap()
+  await bench.simulation.advance(10)
+  assert.equal(await names(), 0)
+  bench.write('5 a=5')
+  await bench.simulation.advance(10)
+  assert.equal(await names(), 1)
+})
+
 test('a sealed segment survives a crash of the machine', async () => {
   const bench = await openBench()
   bench.write(`1 a=${large}`, '2 a=1')
@@ -352,6 +369,8 @@ test('a damaged segment is skipped, and states before it are not retained', asyn
       const versions = await bench.versions('a')
       assert.deepEqual(versions, [5, 4, 2, 1], `${damage}, ${isOpen}`)
       assert.equal((await bench.run(bench.log.retainedSince()))?.revision, 3)
+      const isKnown = isOpen || damage !== 'delete'
+      assert.equal(bench.log.status.damagedSegments, isKnown ? 1 : 0)
       assert.equal(await bench.at(2, 'a'), 'expired')
       assert.equal(await bench.at(4, 'a'), `4 4${large}`)
     }
@@ -369,6 +388,10 @@ test('a full disk delays what is written, and a disk that stays full makes a gap
   bench.write(`2 a=${large}`, '3 b=1')
   await bench.simulation.advance(60_000)
   assert.deepEqual(await bench.versions('a'), [2, 1], 'buffered records are read')
+  const { failure, writeFailures, lostRecords } = bench.log.status
+  assert.match(failure ?? '', /./)
+  assert.ok(writeFailures >= 5, `${writeFailures}`)
+  assert.equal(lostRecords, 0)
   bench.host.disk.setFaults({ errorRate: 0 })
   await bench.simulation.advance(20_000)
   await bench.reopen()
@@ -381,6 +404,8 @@ test('a full disk delays what is written, and a disk that stays full makes a gap
   bench.host.disk.setFaults({ errorRate: 0 })
   await bench.simulation.advance(20_000)
   bench.write('21 a=21')
+  assert.ok(bench.log.status.lostRecords > 0)
+  assert.equal(bench.log.status.failure, undefined)
   const since = await bench.run(bench.log.retainedSince())
   assert.ok(since && since.revision > 4, `${since?.revision}`)
   assert.equal(await bench.at(3, 'a'), 'expired')
@@ -432,12 +457,35 @@ test('a read during which its segment is removed answers what is retained', asyn
   assert.equal((await bench.run(reading.next())).done, true)
 })
 
+test('a read during which the open segment is sealed has its records', async () => {
+  // The reader is in the segment before, or in the open one.
+  for (const batches of [1, 3]) {
+    const bench = await openBench()
+    for (let revision = 1; revision <= 300; revision++) bench.write(`${revision} a=${revision}`)
+    bench.write(`301 a=${large}`)
+    for (let revision = 302; revision <= 600; revision++) bench.write(`${revision} b=${revision}`)
+    const reading = bench.log.range({ afterRevision: 0, withValues: true })[Symbol.asyncIterator]()
+    const records: RangeRecord[] = []
+    for (let count = 0; count < batches; count++) records.push(...(await bench.run(reading.next())).value!)
+    bench.write(`601 c=${large}`, '602 d=602')
+    await bench.simulation.advance(2_000)
+    // Uses the memory of the sealed segments.
+    for (let revision = 603; revision <= 2_000; revision++) bench.write(`${revision} d=${revision}`)
+    for (let next = await bench.run(reading.next()); !next.done; next = await bench.run(reading.next()))
+      records.push(...next.value)
+    const shown = records.map(record => show({ ...record, value: record.value! }).slice(0, 100))
+    const expected = bench.model.records.slice(0, 600).map(record => show(record).slice(0, 100))
+    assert.deepEqual(shown, expected, `${batches}`)
+  }
+})
+
 test('a log in real files is read after its process was killed', async t => {
   const real = await temporaryFolder(t)
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const path = join(real, 'history')
   const limits = { maxAgeMs: 24 * hourMs, maxBytes: 10_000_000, segmentRawBytes: 30_000 }
-  const open = (): Promise<HistoryLog> => openHistoryLog({ platform, folder: path, ...limits })
+  const open = (): Promise<HistoryLog> =>
+    openHistoryLog({ platform, folder: path, compression: 'thread pool', ...limits })
   const model = new HistoryModel()
   const first = await open()
   for (let revision = 1; revision <= 50; revision++) {

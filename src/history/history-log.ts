@@ -7,11 +7,13 @@ import { LruMap } from '#/base/lru-map.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { HistoryRecord, NewRecord, RangeRecord, StateAt } from './history-record.ts'
+import { compressInThreadPool, compressNow } from './log/compression.ts'
 import { FolderStorage } from './log/folder-storage.ts'
 import { HistoryReader } from './log/history-reader.ts'
 import { HistoryWriter } from './log/history-writer.ts'
 import { loadSegments } from './log/load-segments.ts'
 import type { SegmentIndex } from './log/segment-file.ts'
+import { SegmentMemory } from './log/segment-memory.ts'
 import { memoryStorage } from './log/segment-storage.ts'
 
 export interface HistoryLog extends AsyncDisposable {
@@ -47,6 +49,22 @@ export interface HistoryLog extends AsyncDisposable {
   revisionAt(timeMs: number): Promise<number | undefined>
   /** Forgets everything, e.g. because the store was restored to an older state. */
   reset(): Promise<void>
+  readonly status: HistoryStatus
+}
+
+/** For users and monitoring. */
+export interface HistoryStatus {
+  /** Undefined when nothing is recorded. */
+  readonly retainedSince: RetainedSince | undefined
+  /** Of the compressed records, on disk or in memory. */
+  readonly sizeBytes: number
+  readonly damagedSegments: number
+  /** Since the log was opened. Failed writes are retried. */
+  readonly writeFailures: number
+  /** Since the log was opened: those that could not be written in time. */
+  readonly lostRecords: number
+  /** Why the last write failed; undefined after a success. */
+  readonly failure: string | undefined
 }
 
 export interface RetainedSince {
@@ -84,17 +102,22 @@ export interface HistoryLogOptions {
   readonly maxBytes: number
   /** Size of values at which a segment is sealed. */
   readonly segmentRawBytes?: number
+  /** On the event loop if absent, which simulations need. */
+  readonly compression?: 'event loop' | 'thread pool'
 }
 
 export async function openHistoryLog(options: HistoryLogOptions): Promise<HistoryLog> {
-  const { platform, folder, maxAgeMs, maxBytes, segmentRawBytes = defaultSegmentRawBytes } = options
+  const { platform, folder, maxAgeMs, maxBytes } = options
+  const { segmentRawBytes = defaultSegmentRawBytes, compression } = options
+  const compress = compression === 'thread pool' ? compressInThreadPool : compressNow
   const { clock, files, log } = platform
   const storage = folder === undefined ? memoryStorage() : await FolderStorage.open(files, folder)
   const indexes = new LruMap<number, SegmentIndex>(loadedIndexesMax)
-  const loaded = await loadSegments({ storage, clock, log, indexes })
+  const memory = new SegmentMemory()
+  const loaded = await loadSegments({ storage, clock, log, indexes, memory })
   const throttled = new ThrottledLog({ clock, log })
   const writer = new HistoryWriter(
-    { storage, clock, log: throttled, maxAgeMs, maxBytes, segmentRawBytes, indexes },
+    { storage, clock, log: throttled, maxAgeMs, maxBytes, segmentRawBytes, indexes, compress, memory },
     loaded,
   )
   const reader = new HistoryReader({
@@ -158,6 +181,10 @@ class SegmentedHistoryLog implements HistoryLog {
 
   reset(): Promise<void> {
     return this.#writer.reset()
+  }
+
+  get status(): HistoryStatus {
+    return { ...this.#writer.status, retainedSince: this.#reader.retainedSince() }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

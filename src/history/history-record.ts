@@ -7,14 +7,18 @@ export interface HistoryRecord {
   readonly timeMs: number
   /** The store key: `/registry/pods/default/web-0`. */
   readonly key: string
-  readonly type: 'put' | 'delete'
+  readonly type: RecordType
   /** The stored JSON, encrypted as in the store; of a deletion the last one. */
   readonly value: Uint8Array
+  /** Of the object, so that it can be read without the value; ASCII, empty if unknown. */
+  readonly uid: string
   /** The encoded origin (`api/origin.ts`), which may be absent. */
   readonly origin: Uint8Array | undefined
 }
 
-/** A record to append, with the version that it replaces. */
+export type RecordType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+/** A record to append, with the version that it replaces. The log copies all bytes. */
 export interface NewRecord extends HistoryRecord {
   /**
    * Recorded before the first change of the key in a segment, so that the state at any retained revision can

@@ -80,6 +80,11 @@ interface ImageRequest {
   readonly isUsable: boolean
 }
 
+interface PresentImage {
+  readonly present: Image | undefined
+  readonly isUsable: boolean
+}
+
 interface TimedPull extends Pulled {
   readonly pullMs: number
 }
@@ -148,10 +153,14 @@ export class Images {
 
   async #ensure(request: Request, policy: string): Promise<Image> {
     const { written, recordEvent } = request
-    const present = policy === 'Always' ? undefined : await this.#inspect(request)
-    const isUsable = present !== undefined && (await this.#mayUse(request, present))
+    const { startup, stepsOf } = this.#options
+    const { uid } = request.pod.metadata
+    const steps = stepsOf?.(uid)
+    const find = (): Promise<PresentImage> => this.#find(request, policy)
+    const found = await (steps === undefined ? find() : steps.runBrief('image', written, find))
+    const { present, isUsable } = found
     this.#countRequest({ policy, isPresent: present !== undefined, isUsable })
-    if (isUsable) {
+    if (present !== undefined && isUsable) {
       const text = `Container image ${quote(written)} already present on machine and can be accessed by the pod`
       recordEvent('Normal', 'Pulled', text)
       return present
@@ -161,11 +170,15 @@ export class Images {
       recordEvent('Warning', 'ErrImageNeverPull', text)
       throw new ImageError('ErrImageNeverPull', text)
     }
-    const { startup, stepsOf } = this.#options
-    const { uid } = request.pod.metadata
+    this.#requireNoBackOff(request)
     const pull = (): Promise<Image> => startup.pull(uid, () => this.#pull(request))
-    const steps = stepsOf?.(uid)
     return steps === undefined ? pull() : steps.run('pull', written, pull)
+  }
+
+  async #find(request: Request, policy: string): Promise<PresentImage> {
+    const present = policy === 'Always' ? undefined : await this.#inspect(request)
+    const isUsable = present !== undefined && (await this.#mayUse(request, present))
+    return { present, isUsable }
   }
 
   #countRequest({ policy, isPresent, isUsable }: ImageRequest): void {
@@ -225,17 +238,20 @@ export class Images {
     }
   }
 
+  #requireNoBackOff(request: Request): void {
+    const { written, recordEvent } = request
+    const waiting = this.#backoff.waiting(backoffKey(request), this.#options.platform.clock.monotonicMs())
+    if (waiting === undefined) return
+    const text = `Back-off pulling image ${quote(written)}`
+    recordEvent('Normal', 'BackOff', text)
+    throw new ImageError('ImagePullBackOff', `${text}: ${waiting.message}`)
+  }
+
   async #pull(request: Request): Promise<Image> {
-    const { pod, written, image, recordEvent, signal } = request
+    const { written, image, recordEvent, signal } = request
     const { platform, runtime } = this.#options
     const { clock } = platform
-    const key = `${pod.metadata.uid}_${written}`
-    const waiting = this.#backoff.waiting(key, clock.monotonicMs())
-    if (waiting !== undefined) {
-      const text = `Back-off pulling image ${quote(written)}`
-      recordEvent('Normal', 'BackOff', text)
-      throw new ImageError('ImagePullBackOff', `${text}: ${waiting.message}`)
-    }
+    const key = backoffKey(request)
     const credentials = await this.#credentials(request)
     recordEvent('Normal', 'Pulling', `Pulling image ${quote(written)}`)
     const shared = [image, ...credentials.map(({ hash }) => hash)].join('\n')
@@ -308,6 +324,10 @@ export class ImageError extends Error {
     this.name = 'ImageError'
     this.reason = reason
   }
+}
+
+function backoffKey({ pod, written }: Request): string {
+  return `${pod.metadata.uid}_${written}`
 }
 
 function parse(written: string, recordEvent: RecordEvent): ImageReference {

@@ -26,6 +26,9 @@ interface ReceivedVersion {
   readonly atMs: number
 }
 
+/** Shorter waits are left out: a pass has room for a few steps only. */
+const waitMsMin = 10
+
 export class PodSteps {
   readonly #options: PodStepsOptions
   #steps: PodStep[] = []
@@ -60,18 +63,22 @@ export class PodSteps {
 
   /** Measures the work, also if it fails. */
   async run<T>(name: string, detail: string | undefined, work: () => Promise<T>): Promise<T> {
-    const { clock } = this.#options
-    const [startedMs, beganMs] = [clock.now(), clock.monotonicMs()]
-    try {
-      return await work()
-    } finally {
-      this.add({ name, detail, startedMs, durationMs: clock.monotonicMs() - beganMs })
-    }
+    return this.#measure(work, times => this.add({ name, detail, ...times }))
+  }
+
+  /** Like `run`, for work that usually takes no time. */
+  async runBrief<T>(name: string, detail: string | undefined, work: () => Promise<T>): Promise<T> {
+    return this.#measure(work, times => this.addWait({ name, detail, ...times }))
   }
 
   add(step: PodStep): void {
     this.#steps.push(step)
     if (this.#steps.length > stepsMax) this.#steps.shift()
+  }
+
+  /** Adds the step if it is long enough to explain a delay. */
+  addWait(step: PodStep): void {
+    if (step.durationMs >= waitMsMin) this.add(step)
   }
 
   /** Nothing is in progress or to be written: what was done so far led to no write. */
@@ -82,11 +89,12 @@ export class PodSteps {
     this.#startedMs = undefined
   }
 
-  /** For a write that begins; `end` tells that it has succeeded. */
-  begin(key: string): Pass {
+  /** For a write that begins after this wait; `end` tells that it has succeeded. */
+  begin(key: string, wait?: PodStep): Pass {
     const { clock, node } = this.#options
-    const [steps, received] = [this.#steps, this.#received]
-    this.#sent = { steps: [...steps], received: [...received] }
+    const received = this.#received
+    const steps = wait === undefined || wait.durationMs < waitMsMin ? this.#steps : [...this.#steps, wait]
+    this.#sent = { steps: [...this.#steps], received: [...received] }
     const startedMs = Math.min(this.#startedMs ?? clock.now(), ...steps.map(step => step.startedMs))
     const versions = received.map(({ revision }) => revision)
     const causes = versions.length === 0 && this.#latest !== undefined ? [this.#latest] : versions
@@ -98,7 +106,7 @@ export class PodSteps {
       causes: causes.toSorted((left, right) => left - right),
       queuedMs: Math.min(queuedMs, startedMs),
       startedMs,
-      steps: steps.map(step => stepAfter(startedMs, step)),
+      steps: steps.slice(-stepsMax).map(step => stepAfter(startedMs, step)),
     }
   }
 
@@ -110,6 +118,19 @@ export class PodSteps {
     this.#dueMs = undefined
     this.#startedMs = undefined
     this.#sent = undefined
+  }
+
+  async #measure<T>(
+    work: () => Promise<T>,
+    add: (times: Pick<PodStep, 'startedMs' | 'durationMs'>) => void,
+  ): Promise<T> {
+    const { clock } = this.#options
+    const [startedMs, beganMs] = [clock.now(), clock.monotonicMs()]
+    try {
+      return await work()
+    } finally {
+      add({ startedMs, durationMs: clock.monotonicMs() - beganMs })
+    }
   }
 }
 

@@ -11,7 +11,7 @@ import { parseTime } from '#/api/text/time.ts'
 import type { Timer } from '#/platform/platform.ts'
 import type { PodWorkerOperation } from './kubelet-metrics.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
-import { nothingObserved, usableSandbox, type ObservedPod } from './observed-pod.ts'
+import { nothingObserved, usableSandbox, type ObservedContainer, type ObservedPod } from './observed-pod.ts'
 import { planPod, type Termination, type PodPlan, type PodSyncInput, type Waiting } from './plan-pod.ts'
 import { PodSteps } from './pod-steps.ts'
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
@@ -39,6 +39,9 @@ const busyQuietMs = 500
 
 /** Retry delay after a failed sync, such as when the runtime does not answer. */
 const retryMs = 1_000
+
+/** A container that should run forever and exits earlier has failed to start. */
+const shortRunMs = 60_000
 
 export class PodWorker {
   readonly uid: string
@@ -256,9 +259,10 @@ export class PodWorker {
     const { platform, metrics } = this.#options.dependencies
     const [dueMs, operation] = [this.#dueMs, this.#operation]
     this.#operation = 'sync'
-    this.steps.beginSync(platform.clock.monotonicMs() - dueMs)
+    const waitedMs = platform.clock.monotonicMs() - dueMs
+    this.steps.beginSync(waitedMs)
     if (operation === 'create') this.#observeStart()
-    await this.#syncPod(signal)
+    await this.#syncPod(signal, platform.clock.now() - waitedMs)
     const kind = this.isFinished ? 'terminated' : this.#termination === undefined ? operation : 'kill'
     metrics.pods.workerDuration.with(kind).observe((platform.clock.monotonicMs() - dueMs) / 1_000)
   }
@@ -275,14 +279,15 @@ export class PodWorker {
     return (nowMs - (seenMs ?? nowMs)) / 1_000
   }
 
-  async #syncPod(signal: AbortSignal): Promise<void> {
+  /** `dueMs` is wall time. */
+  async #syncPod(signal: AbortSignal, dueMs: number): Promise<void> {
     this.#isSyncRequested = false
     this.#soon?.cancel()
     this.#soon = undefined
     if (this.#isFinished) return
     const before = this.#observed
     this.#observed = this.#actions.isAbandoned ? nothingObserved : await this.#observer.observe(signal)
-    this.#addInitSteps(before)
+    this.#addObservationSteps(before, dueMs)
     this.#decideTermination()
     const input = this.#input()
     const plan = planPod(input)
@@ -376,17 +381,34 @@ export class PodWorker {
     this.steps.receive((mirror ?? pod).metadata.resourceVersion, ageMs)
   }
 
-  /** The run of each init container that has exited since `before`. */
-  #addInitSteps(before: ObservedPod): void {
-    const names = new Set((this.#sourced.pod.spec?.initContainers ?? []).map(({ name }) => name))
-    if (names.size === 0) return
+  /**
+   * The run of each container that has exited since `before`, and the time from the first exit, or from when the sync
+   * was due, until the state of the pod is known.
+   */
+  #addObservationSteps(before: ObservedPod, dueMs: number): void {
+    const nowMs = this.#options.dependencies.platform.clock.now()
     const known = new Set(before.containers.flatMap(({ id, state }) => (state === 'exited' ? [id] : [])))
-    for (const { id, name, state, startedMs, finishedMs } of this.#observed.containers) {
+    const exited = this.#observed.containers.filter(({ id, state, startedMs }) => {
       // Those of an earlier kubelet are not measured.
-      if (state !== 'exited' || !names.has(name) || known.has(id) || startedMs < this.#sinceMs) continue
+      return state === 'exited' && !known.has(id) && startedMs >= this.#sinceMs
+    })
+    for (const container of exited) {
+      const { name, startedMs, finishedMs } = container
+      const step = this.#stepOfRun(container)
       const durationMs = Math.max(0, finishedMs - startedMs)
-      this.steps.add({ name: 'init', detail: name, startedMs, durationMs })
+      if (step !== undefined) this.steps.add({ name: step, detail: name, startedMs, durationMs })
     }
+    const startedMs = Math.min(dueMs, ...exited.map(({ finishedMs }) => finishedMs))
+    this.steps.addWait({ name: 'relist', startedMs, durationMs: nowMs - startedMs })
+  }
+
+  /** Undefined if nothing waits for the container to exit. */
+  #stepOfRun({ name, startedMs, finishedMs }: ObservedContainer): 'init' | 'run' | undefined {
+    const { initContainers = [], restartPolicy } = this.#sourced.pod.spec ?? {}
+    if (initContainers.some(container => container.name === name)) return 'init'
+    if (this.#termination !== undefined) return undefined
+    const isShort = finishedMs - startedMs < shortRunMs
+    return isShort || (restartPolicy ?? 'Always') !== 'Always' ? 'run' : undefined
   }
 
   #follow(): void {

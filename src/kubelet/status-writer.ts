@@ -42,6 +42,8 @@ interface Entry {
   readonly steps?: StatusUpdate['steps']
   /** When the status was set, on the monotonic clock. */
   readonly setMs: number
+  /** Wall time of the first change that is not written. */
+  readonly changedMs?: number | undefined
   /** Last response of the API server, and the status sent. */
   readonly written?: { readonly pod: Stored<Pod>; readonly status: PodStatus }
 }
@@ -78,9 +80,11 @@ export class StatusWriter {
     const setMs = before?.status === status ? before.setMs : this.#options.platform.clock.monotonicMs()
     const isFinished = before?.isFinished ?? false
     const entry = { target, status, isFinished, setMs, ...(written && { written }), ...(steps && { steps }) }
-    this.#entries.set(uid, entry)
     const now = this.#current(entry)
-    if (statusPatch(now.status ?? {}, status) === undefined) return isFinished
+    const isChanged = statusPatch(now.status ?? {}, status) !== undefined
+    const changedMs = isChanged ? (before?.changedMs ?? this.#options.platform.clock.now()) : undefined
+    this.#entries.set(uid, { ...entry, changedMs })
+    if (!isChanged) return isFinished
     if (!isTransient && isUrgent(now.status ?? {}, status)) this.#queue.add(uid)
     else this.#queue.addAfter(uid, lazyMs)
     // The stored status may differ from the one sent.
@@ -140,11 +144,14 @@ export class StatusWriter {
     const patch = statusPatch(current.status ?? {}, status)
     // The stored status may differ from the one sent; the same status is not sent again.
     const isRepeated = current === written?.pod && equalJson(written.status, status)
-    if (patch === undefined || isRepeated) return
+    if (patch === undefined || isRepeated) return this.#endChange(uid, status)
     const { name, namespace, uid: apiUid } = target.metadata
     const at = { namespace, name, subresource: 'status' }
     const body = { metadata: { uid: apiUid }, status: patch }
-    const pass = entry.steps?.begin(keyOf(target))
+    const sentMs = platform.clock.now()
+    const { changedMs = sentMs } = entry
+    const wait = { name: 'status', startedMs: changedMs, durationMs: sentMs - changedMs }
+    const pass = entry.steps?.begin(keyOf(target), wait)
     const pod = await client.patch(pods, at, { type: 'strategic', patch: body }, { signal, pass })
     // A patch without effect leaves the steps to the next write.
     if (pod.metadata.resourceVersion !== current.metadata.resourceVersion) entry.steps?.end()
@@ -158,7 +165,15 @@ export class StatusWriter {
       fields: Object.keys(patch),
     })
     const latest = this.#entries.get(uid)
-    if (latest !== undefined) this.#entries.set(uid, { ...latest, written: { pod, status } })
+    if (latest === undefined) return
+    const isLatest = latest.status === status
+    this.#entries.set(uid, { ...latest, changedMs: isLatest ? undefined : sentMs, written: { pod, status } })
+  }
+
+  /** The API server has this status. */
+  #endChange(uid: string, status: PodStatus): void {
+    const latest = this.#entries.get(uid)
+    if (latest?.status === status) this.#entries.set(uid, { ...latest, changedMs: undefined })
   }
 }
 

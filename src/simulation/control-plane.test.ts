@@ -25,5 +25,13 @@ test('a seed gives the same trace twice', async () => {
     const once = await simulateControlPlane(seed, { controllers })
     const again = await simulateControlPlane(seed, { controllers })
     assert.deepEqual([again.traceHash, again.revisions], [once.traceHash, once.revisions])
+    const [, pod = ''] = /put \/registry\/(pods\/\S+)/.exec(once.trace.join('\n')) ?? []
+    const text = once.traceOf(pod)
+    assert.match(
+      text ?? '',
+      /^Pod (?:default|other)\/.*\nbegan with admin .*\n[^]*(?:kubelet on node-\d|-controller): /,
+    )
+    assert.equal(again.traceOf(pod), text)
+    assert.equal(once.traceOf('pod/default/never'), undefined)
   }
 })

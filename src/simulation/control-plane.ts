@@ -16,6 +16,7 @@ import { checkSettledState } from './control-plane/settled-state.ts'
 import { Invariants } from './control-plane/invariants.ts'
 import { SimulatedCluster } from './control-plane/simulated-cluster.ts'
 import { FaultSchedule } from './control-plane/fault-schedule.ts'
+import { RecordedWrites } from './control-plane/recorded-writes.ts'
 import { Users } from './control-plane/users.ts'
 
 export interface ControlPlaneVerdict {
@@ -26,6 +27,8 @@ export interface ControlPlaneVerdict {
   readonly trace: readonly string[]
   /** Number of store revisions. */
   readonly revisions: number
+  /** What the last change of `KIND/NAMESPACE/NAME` caused, as by `k8ts trace`; undefined if it was never written. */
+  readonly traceOf: (object: string) => string | undefined
 }
 
 export interface ControlPlaneOptions {
@@ -60,10 +63,14 @@ export async function simulateControlPlane(
   await simulation.run(cluster.start())
   const { uncertainWrites } = cluster
   const revision = async (): Promise<number> => (await cluster.store()).revision()
+  // Its clock is right.
+  const { clock } = simulation.host('checker')
+  const recorded = new RecordedWrites(() => clock.now())
   const invariants = new Invariants({
     writes: signal => cluster.writes(signal),
     firstRevision: await simulation.run(revision()),
     uncertainWrites,
+    onChange: (event, changed) => recorded.add(event, changed),
     nowMs: () => simulation.nowMs,
     record: text => simulation.record(text),
   })
@@ -75,7 +82,9 @@ export async function simulateControlPlane(
   cluster.stop()
   await simulation.advance(1_000)
   await watching
-  return { traceHash: simulation.traceHash(), violations, trace: simulation.trace, revisions }
+  const { trace } = simulation
+  const traceOf = (object: string): string | undefined => recorded.traceOf(object)
+  return { traceHash: simulation.traceHash(), violations, trace, revisions, traceOf }
 }
 
 async function play(

@@ -155,6 +155,26 @@ test('following ends when the chain is quiet', async () => {
   assert.equal(seen.at(-1)?.root.object?.kind, 'Service')
 })
 
+test('following goes on while a pod of the chain is not ready, and says what it waits for', async () => {
+  await using cluster = await Cluster.start({ nodes: 0, clock: 'real' })
+  await cluster.client.create(deployments, web)
+  await cluster.settle()
+  const stop = new AbortController()
+  const waits: (readonly string[])[] = []
+  const following = followTrace(cluster.client, deployment, {
+    clock: cluster.platform.clock,
+    quietMs: 0,
+    signal: stop.signal,
+    onTrace: () => undefined,
+    onWait: unsettled => {
+      waits.push(unsettled)
+      if (unsettled.length === 2) stop.abort(new Error('both wait'))
+    },
+  })
+  await assert.rejects(following, /both wait/)
+  for (const reason of waits.flat()) assert.match(reason, /^pod default\/web-\S+: not scheduled$/)
+})
+
 test('following ends when its signal is aborted', async () => {
   await using cluster = await Cluster.start({ clock: 'real' })
   const stop = new AbortController()

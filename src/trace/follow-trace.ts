@@ -8,6 +8,7 @@ import { collectTrace, type CollectOptions } from './collect-trace.ts'
 import { FollowedWrites } from './collect/followed-writes.ts'
 import { targetOf, type TracedObject } from './collect/read-own-writes.ts'
 import { readPasses } from './collect/read-passes.ts'
+import { readUnsettledPods } from './collect/unsettled-pods.ts'
 import { planTrace } from './plan-trace.ts'
 import type { Trace } from './trace.ts'
 
@@ -17,7 +18,9 @@ export interface FollowOptions extends CollectOptions {
   readonly clock: FollowClock
   /** Called with the trace so far whenever it has more hops. It may have another root than before. */
   readonly onTrace: (trace: Trace) => void
-  /** Ends when the chain has had no new hop for so long. */
+  /** Called when the chain is quiet and its pods are not ready yet: `pod shop/web-0: not scheduled`. */
+  readonly onWait?: (unsettled: readonly string[]) => void
+  /** Ends when the chain has had no new hop for so long, unless some of its pods are not ready yet. */
   readonly quietMs: number
 }
 
@@ -28,11 +31,13 @@ export async function followTrace(
   options: FollowOptions,
 ): Promise<void> {
   const { clock, signal } = options
+  // Read first: the object may be created meanwhile.
+  const beganAt = await currentRevision(client, clock)
   const first = await collectTrace(client, object, options)
   if (first !== undefined) options.onTrace(first)
   const ended = new AbortController()
   const stop = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
-  const after = first === undefined ? await currentRevision(client, clock) : (first.root.revision ?? 1) - 1
+  const after = first === undefined ? beganAt : (first.root.revision ?? 1) - 1
   const { writes } = await listWrites(client, { after, follow: true, signal: stop })
   const arrived: WriteRecord[] = []
   const reading = readAll(writes, arrived)
@@ -49,6 +54,9 @@ export async function followTrace(
 const batchMs = 200
 /** Passes are not streamed. */
 const passesMs = 1_000
+const unsettledCheckMs = 5_000
+/** Hops after a longer quiet time are not part of the chain. */
+const unsettledMsMax = 600_000
 
 class Follower {
   readonly #client: RawClient
@@ -59,6 +67,8 @@ class Follower {
   #trace: Trace | undefined
   #changedMs: number
   #passesReadMs = 0
+  #unsettled: readonly string[] = []
+  #unsettledReadMs = -Infinity
 
   constructor(client: RawClient, object: TracedObject, options: FollowOptions) {
     this.#client = client
@@ -73,16 +83,37 @@ class Follower {
     if (trace.root.revision !== undefined) this.#writes.followRoot(trace.root.revision)
   }
 
-  /** Until the chain is quiet. */
+  /** Until the chain is quiet and its pods are settled. */
   async run(arrived: WriteRecord[], signal: AbortSignal): Promise<void> {
-    const { clock, quietMs } = this.#options
-    while (this.#trace === undefined || clock.monotonicMs() - this.#changedMs < quietMs) {
+    const { clock } = this.#options
+    while (!(await this.#isOver(signal))) {
       await clock.sleep(batchMs, signal)
       let isChanged = false
       for (const write of arrived.splice(0)) isChanged = this.#writes.add(write) || isChanged
       if (await this.#readPasses(signal)) isChanged = true
       if (isChanged) this.#plan()
     }
+  }
+
+  async #isOver(signal: AbortSignal): Promise<boolean> {
+    if (this.#trace === undefined) return false
+    const { clock, quietMs, onWait } = this.#options
+    const nowMs = clock.monotonicMs()
+    const quietForMs = nowMs - this.#changedMs
+    if (quietForMs >= Math.max(quietMs, unsettledMsMax)) return true
+    if (quietForMs < (onWait === undefined ? quietMs : Math.min(quietMs, unsettledCheckMs))) return false
+    if (nowMs - this.#unsettledReadMs >= unsettledCheckMs) {
+      this.#unsettledReadMs = nowMs
+      await this.#readUnsettled(this.#trace, signal)
+    }
+    return quietForMs >= quietMs && this.#unsettled.length === 0
+  }
+
+  async #readUnsettled({ hops }: Trace, signal: AbortSignal): Promise<void> {
+    const before = this.#unsettled
+    this.#unsettled = await readUnsettledPods(this.#client, hops, signal)
+    const isSame = before.join() === this.#unsettled.join()
+    if (!isSame && this.#unsettled.length > 0) this.#options.onWait?.(this.#unsettled)
   }
 
   #plan(): void {

@@ -62,6 +62,10 @@ test('a trace that grows is printed hop by hop, each once, and another chain wit
   )
   assert.match(texts[3] ?? '', /9 hops in 1.05 s/)
   assert.match(printer.end(), /2 hops in 12 ms/)
+  assert.equal(
+    printer.waiting(['pod shop/a: not scheduled', 'pod shop/b: \u001b[31m']),
+    '    waiting for pod shop/a: not scheduled\n    waiting for pod shop/b: \\u001b[31m\n',
+  )
 })
 
 async function check(trace: Trace, file: string, options?: FormatOptions): Promise<void> {

@@ -54,6 +54,11 @@ export class HopPrinter {
     return [...begin, ...hops.flatMap(hop => hopLines(hop, trace)), ''].join('\n')
   }
 
+  /** Why no hop follows. */
+  waiting(unsettled: readonly string[]): string {
+    return `${unsettled.map(each => `    waiting for ${printable(each)}`).join('\n')}\n`
+  }
+
   /** The summary of the last chain. */
   end(): string {
     return [...this.#endLines(), ''].join('\n')

@@ -68,6 +68,27 @@ test('the breakdown attributes the time of the longest chain, with shares that a
   assert.ok(Math.abs(total - (endedMs - startedMs)) < 1e-3)
 })
 
+test('the breakdown attributes to the merging of status changes only what no work explains', () => {
+  const status = write(11, 'kubelet', 'patch Deployment/status shop/web', {
+    at: 610,
+    causes: [10],
+    queued: 1,
+    started: 1,
+    received: 609,
+    steps: ['cgroup 8+90', 'sandbox 100+300', 'status 8+600'],
+  })
+  const { breakdown } = plan({ writes: [create, status], passes: [], target: deployment })
+  const shares = breakdown.map(({ name, durationMs }) => `${name} ${rounded(durationMs)}`)
+  assert.deepEqual(shares, [
+    'pod sandbox 300',
+    'pod status 210',
+    'kubelet cgroup 90',
+    'kubelet 8',
+    'API requests 3',
+    'watches 1',
+  ])
+})
+
 const create = write(10, 'alice', 'create Deployment shop/web', { at: 0 })
 const consequence = write(11, 'deployment-controller', 'create ReplicaSet shop/web-1', {
   at: 10,

@@ -38,6 +38,7 @@ test(
     const { status, stdout } = statusOf(folder)
     assert.equal(status, 1)
     assert.match(stdout, /^store alarm NOSPACE: the disk of the store is full$/m)
+    await waitUntil(() => /^history: cannot be written: /m.test(statusOf(folder).stdout))
     assert.match((await server.ask('/api/v1/namespaces/default/events')).text, /"reason":"StoreNoSpace"/)
 
     const deleted = await server.ask(`${configMaps}/filler-0`, { method: 'DELETE' })

@@ -1,17 +1,17 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { build, type Metafile } from 'esbuild'
 
 export interface PageBundleOptions {
   /** The checkout. */
   readonly root: string
-  /** Receives `index.html` and the files that it refers to. Other scripts and style sheets in it are removed. */
+  /** Receives `index.html` and the files that it refers to. Older scripts and style sheets in it are removed. */
   readonly folder: string
 }
 
-/** Source of the page, in which `main.tsx` and `style.css` stand for the hashed names of the bundled files. */
+/** Source of the page, in which the names of the entry points stand for the hashed names of the bundled files. */
 const source = 'src/console-page'
-const entries = ['main.tsx', 'style.css']
+const entries = ['main.tsx', 'style.css', 'icon.svg']
 
 export interface PageBundle {
   /** Paths of the sources, below the root. */
@@ -37,7 +37,7 @@ export async function bundlePage({ root, folder }: PageBundleOptions): Promise<P
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     assetNames: '[name]-[hash]',
-    loader: { '.svg': 'file', '.woff2': 'file' },
+    loader: { '.svg': 'copy', '.woff2': 'file' },
     outdir: folder,
     metafile: true,
     write: false,
@@ -83,10 +83,16 @@ function firstView(metafile: Metafile): readonly string[] {
   return [...reached].map(path => basename(path))
 }
 
+/** A page that was opened earlier loads its views for as long from the bundle that it began with. */
+const earlierKeptMs = 600_000
+
 /** Removes the scripts and style sheets of earlier bundles. */
 function removeOthers(folder: string, current: ReadonlySet<string>): void {
   for (const name of readdirSync(folder)) {
-    if (hashedName.test(name) && !current.has(name)) rmSync(join(folder, name), { force: true })
+    if (!hashedName.test(name) || current.has(name)) continue
+    const path = join(folder, name)
+    const { mtimeMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+    if (Date.now() - mtimeMs > earlierKeptMs) rmSync(path, { force: true })
   }
 }
 

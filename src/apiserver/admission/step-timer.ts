@@ -32,6 +32,7 @@ export class StepTimer {
     this.#origin = origin
     this.#startedMs = this.#clock?.monotonicMs() ?? 0
     this.#pluginStartedMs = this.#startedMs
+    origin?.addStepUntil(stepsBefore[step.type], this.#startedMs)
   }
 
   begin(plugin: number): void {
@@ -45,7 +46,12 @@ export class StepTimer {
     const { plugins, pluginSeries } = this.#step
     pluginSeries?.[this.#plugin]?.admitted.observe((nowMs - startedMs) / 1_000)
     if (this.#origin && nowMs - startedMs >= slowPluginMs)
-      this.#origin.addStep('admission', startedMs, nowMs, plugins[this.#plugin]?.name)
+      this.#origin.addStep({
+        name: 'admission',
+        startedMs,
+        endedMs: nowMs,
+        detail: plugins[this.#plugin]?.name,
+      })
     this.#pluginStartedMs = nowMs
   }
 
@@ -53,7 +59,7 @@ export class StepTimer {
     // The last plugin ended just now.
     const endedMs = this.#pluginStartedMs
     this.#step.series?.admitted.observe((endedMs - this.#startedMs) / 1_000)
-    this.#origin?.addStep(phaseNames[this.#step.type], this.#startedMs, endedMs)
+    this.#origin?.addStep({ name: phaseNames[this.#step.type], startedMs: this.#startedMs, endedMs })
   }
 
   /** The current plugin has rejected the request. */
@@ -68,5 +74,8 @@ export class StepTimer {
 
 /** Faster plugins are not steps of their own in the origin of a write. */
 const slowPluginMs = 0.1
+
+/** The body is read, decoded and defaulted before the mutating phase, and validated after it. */
+const stepsBefore = { admit: 'decode', validate: 'validation' } as const
 
 const phaseNames = { admit: 'mutating-admission', validate: 'validating-admission' } as const

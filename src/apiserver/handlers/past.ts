@@ -117,7 +117,11 @@ async function getHistory(scope: RequestScope): Promise<ApiResponse> {
   const before = wholeNumber(query, 'before')
   await history.currentRevision(signal)
   const retained = await history.retainedSince()
-  const { items, next } = await readVersions(scope, history, { limit, before })
+  const { items, next } = await readVersions(scope, history, {
+    limit,
+    before,
+    retained: retained.revision,
+  })
   if (items.length === 0 && before === undefined) throw notFound(subjectOf(scope))
   const value = {
     kind: 'ObjectHistory',
@@ -133,42 +137,63 @@ async function getHistory(scope: RequestScope): Promise<ApiResponse> {
 interface VersionRange {
   readonly limit: number
   readonly before: number | undefined
+  /** Revision from which on no version is missing. */
+  readonly retained: number
 }
 
 /** `next` is the value of `before` for the versions that follow. */
 async function readVersions(
   scope: RequestScope,
   history: ObjectHistory,
-  { limit, before }: VersionRange,
+  range: VersionRange,
 ): Promise<{ readonly items: readonly object[]; readonly next?: number }> {
-  const key = keyOfScope(scope)
   const first = await firstRevision(scope, history)
   const items: object[] = []
   let oldest: ObjectVersion | undefined
   let sizeBytes = 0
-  const range = { limit: limit + 1, ...(before !== undefined && { beforeRevision: before }) }
-  for await (const version of history.versions(key, range)) {
-    if (version.revision < first) return { items }
-    if (items.length === limit || sizeBytes > historyBytesMax)
+  for await (const version of knownVersions(scope, history, range)) {
+    if (version.revision < first) break
+    if (items.length === range.limit || sizeBytes > historyBytesMax)
       return { items, ...(oldest && { next: oldest.revision }) }
     items.push(await itemOf(scope, version))
     oldest = version
     sizeBytes += version.stored?.sizeBytes ?? 0
   }
-  if (oldest?.type === 'ADDED') return { items }
-  const unrecorded = await unrecordedVersion(scope, history, oldest?.revision ?? before)
-  if (unrecorded && unrecorded.revision >= first) items.push(await itemOf(scope, unrecorded))
   return { items }
+}
+
+/**
+ * Newest first: the recorded versions, and the one that was current when recording began. There are recorded ones
+ * before it if recording was interrupted.
+ */
+async function* knownVersions(
+  scope: RequestScope,
+  history: ObjectHistory,
+  { limit, before = Infinity, retained }: VersionRange,
+): AsyncGenerator<ObjectVersion, void, undefined> {
+  const range = { limit: limit + 1, ...(before !== Infinity && { beforeRevision: before }) }
+  let last: ObjectVersion | undefined
+  for await (const version of history.versions(keyOfScope(scope), range)) {
+    if (version.revision <= retained && (last?.revision ?? Infinity) > retained) {
+      const unrecorded = await unrecordedVersion(scope, history, retained)
+      if (unrecorded && unrecorded.revision > version.revision && unrecorded.revision < before)
+        yield isSameObject(unrecorded, version) ? { ...unrecorded, type: 'MODIFIED' } : unrecorded
+    }
+    yield version
+    last = version
+  }
+  if (last?.type === 'ADDED' || (last && last.revision <= retained)) return
+  const unrecorded = await unrecordedVersion(scope, history, retained)
+  if (unrecorded && unrecorded.revision < before) yield unrecorded
 }
 
 /** The version that was current when recording began. Its time is that of its last managed change. */
 async function unrecordedVersion(
   scope: RequestScope,
   history: ObjectHistory,
-  before: number | undefined,
+  retained: number,
 ): Promise<ObjectVersion | undefined> {
-  const { cache } = scope.registry
-  const stored = await history.at(keyOfScope(scope), before === undefined ? cache.revision : before - 1)
+  const stored = await history.at(keyOfScope(scope), retained)
   if (stored === undefined) return undefined
   const { creationTimestamp, managedFields = [] } = stored.peek().metadata
   const times = [creationTimestamp, ...managedFields.map(({ time }) => time)]
@@ -176,6 +201,11 @@ async function unrecordedVersion(
   const timeMs = Math.max(...timesMs)
   const type = timeMs === timesMs[0] ? 'ADDED' : 'MODIFIED'
   return { revision: stored.revision, timeMs, type, origin: undefined, stored }
+}
+
+function isSameObject(one: ObjectVersion, other: ObjectVersion): boolean {
+  if (one.stored === undefined || other.stored === undefined) return false
+  return one.stored.peek().metadata.uid === other.stored.peek().metadata.uid
 }
 
 async function itemOf(

@@ -5,7 +5,7 @@
  */
 import { decodeOrigin } from '#/api/origin.ts'
 import type { HistoryLog, RetainedSince } from '#/history/history-log.ts'
-import type { NewRecord } from '#/history/history-record.ts'
+import type { NewRecord, PreviousVersion, RecordType } from '#/history/history-record.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { StoreError, type Store } from '#/store/store.ts'
 import type { CacheEvent } from '../registry/cache-event.ts'
@@ -13,7 +13,6 @@ import { replay } from '../registry/history.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { storeRoot } from '../registry/store-keys.ts'
 import type { ChangeRecorder } from '../registry/watch-cache.ts'
-import { encodeRecordDetails } from './record-details.ts'
 import { isRecorded, progressKey } from './recorded-keys.ts'
 import type { ValueEncryption } from './value-encryption.ts'
 
@@ -32,8 +31,6 @@ export class HistoryRecorder implements ChangeRecorder {
   #recordedRevision = 0
   #first: RetainedSince = { revision: 0, timeMs: 0 }
   #lastMs = 0
-  /** An update does not change the uid, so that each object is decoded for it once at most. */
-  readonly #uids = new WeakMap<StoredObject, string>()
   /** Undefined while the log has all changes that the cache has. */
   #catchingUp = Promise.withResolvers<void>() as PromiseWithResolvers<void> | undefined
   #wake: (() => void) | undefined
@@ -123,11 +120,9 @@ export class HistoryRecorder implements ChangeRecorder {
     const { log, platform } = this.#options
     const revision = this.#recordedRevision
     if (revision <= log.lastRevision) return
-    const value = new Uint8Array()
     const timeMs = this.#timeOf(platform.clock.now())
-    log.append([
-      { revision, timeMs, key: progressKey, type: 'put', value, origin: undefined, previous: undefined },
-    ])
+    const unknown = { uid: '', origin: undefined, previous: undefined }
+    log.append([{ revision, timeMs, key: progressKey, type: 'MODIFIED', value: nothing, ...unknown }])
   }
 
   async #catchUp(signal: AbortSignal): Promise<void> {
@@ -180,22 +175,10 @@ export class HistoryRecorder implements ChangeRecorder {
     for (const listener of this.#listeners) listener(records)
   }
 
-  #recordOf({ key, revision, current, previous, note }: CacheEvent, nowMs: number): NewRecord {
-    const { values } = this.#options
-    const version = current ?? previous
-    const isCreation = current !== undefined && previous === undefined
-    const uid = (previous && this.#uids.get(previous)) ?? (version ? uidOf(version) : '')
-    if (current) this.#uids.set(current, uid)
-    return {
-      key,
-      revision,
-      // A change that is replayed was made earlier.
-      timeMs: this.#timeOf(this.isComplete ? nowMs : Math.min(nowMs, writtenMs(note) ?? nowMs)),
-      type: current ? 'put' : 'delete',
-      value: version ? values.seal(key, version.stored) : new Uint8Array(),
-      origin: encodeRecordDetails({ isCreation, uid, origin: note }),
-      previous: previous && { revision: previous.revision, value: values.seal(key, previous.stored) },
-    }
+  #recordOf(event: CacheEvent, nowMs: number): NewRecord {
+    // A change that is replayed was made earlier.
+    const timeMs = this.isComplete ? nowMs : Math.min(nowMs, writtenMs(event.note) ?? nowMs)
+    return new ChangeRecord(event, { timeMs: this.#timeOf(timeMs), values: this.#options.values })
   }
 
   /** Times never decrease, although the clock may be set back. */
@@ -215,11 +198,39 @@ function writtenMs(note: Uint8Array | undefined): number | undefined {
   return note && decodeOrigin(note)?.receivedMs
 }
 
-/** Empty for a value that could not be decrypted. */
-function uidOf(stored: StoredObject): string {
-  try {
-    return stored.peek().metadata.uid
-  } catch {
-    return ''
+interface RecordContext {
+  readonly timeMs: number
+  readonly values: ValueEncryption
+}
+
+class ChangeRecord implements NewRecord {
+  readonly revision: number
+  readonly timeMs: number
+  readonly key: string
+  readonly type: RecordType
+  readonly value: Uint8Array
+  readonly uid: string
+  readonly origin: Uint8Array | undefined
+  readonly #previous: StoredObject | undefined
+  readonly #values: ValueEncryption
+
+  constructor({ revision, key, current, previous, note }: CacheEvent, { timeMs, values }: RecordContext) {
+    const version = current ?? previous
+    this.revision = revision
+    this.timeMs = timeMs
+    this.key = key
+    this.type = current ? (previous ? 'MODIFIED' : 'ADDED') : 'DELETED'
+    this.value = version ? values.seal(key, version.stored) : nothing
+    this.uid = version?.uid ?? ''
+    this.origin = note
+    this.#previous = previous
+    this.#values = values
+  }
+
+  get previous(): PreviousVersion | undefined {
+    const previous = this.#previous
+    return previous && { revision: previous.revision, value: this.#values.seal(this.key, previous.stored) }
   }
 }
+
+const nothing = new Uint8Array()

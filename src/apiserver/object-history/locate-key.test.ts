@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { defaultResources } from '#/api/builtin.ts'
 import { Scheme } from '#/api/scheme.ts'
 import { KeyLocator } from './locate-key.ts'
-import { decodeRecordDetails, encodeRecordDetails } from './record-details.ts'
 import { isRecorded } from './recorded-keys.ts'
 
 const resources = defaultResources()
@@ -44,17 +43,4 @@ test('objects are recorded, but not Events and what only keeps components alive'
   assert.deepEqual([...new Set(omitted)].sort(), ['events', 'leases'])
   for (const key of ['masterleases/10.0.0.1', 'ranges/servicenodeports'])
     assert.equal(isRecorded(`/registry/${key}`), false, key)
-})
-
-test('the details of a record are decoded as they were encoded', () => {
-  const origin = Buffer.from('{"u":"me"}')
-  for (const details of [
-    { isCreation: true, uid: 'b0453b8c-88ea-4171-8929-10f9809a28db', origin },
-    { isCreation: false, uid: '', origin: undefined },
-  ]) {
-    const decoded = decodeRecordDetails(encodeRecordDetails(details))
-    assert.deepEqual({ ...decoded, origin: decoded.origin && Buffer.from(decoded.origin) }, details)
-  }
-  const none = { isCreation: false, uid: '', origin: undefined }
-  assert.deepEqual([decodeRecordDetails(undefined), decodeRecordDetails(new Uint8Array(1))], [none, none])
 })

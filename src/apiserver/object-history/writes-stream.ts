@@ -10,7 +10,6 @@ import type { Clock } from '#/platform/platform.ts'
 import { TimeSlices } from '#/platform/time-slices.ts'
 import type { ObjectHistory } from '../object-history.ts'
 import type { StreamChunk, UserInfo } from '../request.ts'
-import { decodeRecordDetails } from './record-details.ts'
 import type { HistoryAccess } from './history-access.ts'
 
 export interface WritesStreamOptions {
@@ -78,8 +77,8 @@ export class WritesStream implements AsyncIterable<readonly StreamChunk[]> {
       this.#backlog = []
       this.#isBehind = true
     } else {
-      for (const { revision, timeMs, key, type, origin } of records)
-        this.#backlog.push({ revision, timeMs, key, type, origin })
+      for (const { revision, timeMs, key, type, uid, origin } of records)
+        this.#backlog.push({ revision, timeMs, key, type, uid, origin })
     }
     this.#wake?.()
   }
@@ -131,18 +130,17 @@ export class WritesStream implements AsyncIterable<readonly StreamChunk[]> {
   /** Undefined if the write is in another namespace, or the user may not read the object. */
   async #readable(record: Omit<RangeRecord, 'value'>): Promise<WriteRecord | undefined> {
     const { history, namespace: wanted } = this.#options
-    const { revision, timeMs, key, type } = record
+    const { revision, timeMs, key, type, uid } = record
     const located = history.locator.locate(key)
     if (located === undefined || (wanted !== '' && located.namespace !== wanted)) return undefined
     if (!(await this.#access.mayRead(located, revision))) return undefined
     const { resource, apiVersion, namespace, name } = located
-    const { isCreation, uid, origin: encoded } = decodeRecordDetails(record.origin)
-    const origin = encoded && decodeOrigin(encoded)
+    const origin = record.origin && decodeOrigin(record.origin)
     const { kind, plural } = resource
     return {
       revision,
       timeMs,
-      type: type === 'delete' ? 'DELETED' : isCreation ? 'ADDED' : 'MODIFIED',
+      type,
       object: { apiVersion, kind, resource: plural, ...(namespace && { namespace }), name, uid },
       ...(origin && { origin }),
     }

@@ -53,6 +53,11 @@ export class StoredObject {
     return this.#stored.length
   }
 
+  /** Found without decoding the object; empty if the value could not be decrypted. */
+  get uid(): string {
+    return this.#object?.metadata.uid ?? uidIn(this.#stored)
+  }
+
   /** The same; throws ApiError if the object cannot be decoded. */
   get readableBytes(): number {
     return this.#readable.length
@@ -201,6 +206,36 @@ function metadataFieldsAt(stored: Uint8Array): number {
   return at + 1
 }
 
+/** The text of the field of metadata; that of an ownerReference is in an object inside of it. */
+function uidIn(stored: Uint8Array): string {
+  if (stored[0] !== openingBrace) return ''
+  let depth = 1
+  for (let at = 1; at < stored.length; at++) {
+    const byte = stored[at]
+    if (byte === openingBrace || byte === openingBracket) depth++
+    if (byte === closingBrace || byte === closingBracket) depth--
+    if (depth < metadataDepth && byte === closingBrace) return ''
+    if (byte !== quote) continue
+    const start = at + 1
+    at = textEnd(stored, start)
+    if (depth !== metadataDepth || at - start !== uidName.length || stored[at + 2] !== quote) continue
+    if (stored[at + 1] !== colon || uidName.some((each, index) => stored[start + index] !== each)) continue
+    const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length)
+    return bytes.toString('latin1', at + 3, textEnd(stored, at + 3))
+  }
+  return ''
+}
+
+function textEnd(json: Uint8Array, start: number): number {
+  let at = start
+  while (at < json.length && json[at] !== quote) at += json[at] === backslash ? 2 : 1
+  return at
+}
+
+/** Of the fields of metadata, which comes before all other objects. */
+const metadataDepth = 2
+const uidName = Buffer.from('uid')
+
 /** Enough for the longest kind and apiVersion. */
 const headBytesMax = 1_024
 
@@ -209,5 +244,10 @@ function resourceVersionField(stored: Uint8Array, at: number, revision: number):
   return `"resourceVersion":"${revision}"${stored[at] === closingBrace ? '' : ','}`
 }
 
+const quote = 0x22
+const colon = 0x3a
+const backslash = 0x5c
+const openingBracket = 0x5b
+const closingBracket = 0x5d
 const openingBrace = 0x7b
 const closingBrace = 0x7d

@@ -45,13 +45,22 @@ function pageFolder(platform: Platform): () => Promise<string> {
   if (!import.meta.url.endsWith('.ts')) return async () => join(root, 'dist/console-page')
   const { clock, log } = platform
   let checkedMs = -Infinity
-  let bundled: Promise<void> | undefined
+  let bundled: Promise<unknown> | undefined
+  /** The failure that was logged last, until a bundle succeeds. */
+  let reported: string | undefined
   return async () => {
     if (clock.monotonicMs() - checkedMs >= checkAgainMs) {
       checkedMs = clock.monotonicMs()
-      bundled = bundlePage(platform, [node, join(root, 'tools/bundle-console.ts')])
+      bundled = bundlePage(platform, [node, join(root, 'tools/bundle-console.ts')]).then(
+        () => (reported = undefined),
+        (error: unknown) => {
+          // A load of the page asks for many files, and each of them for the bundle.
+          if (String(error) !== reported) log.warn('Failed to bundle the page of the console', { error })
+          reported = String(error)
+        },
+      )
     }
-    await bundled?.catch((error: unknown) => log.warn('Failed to bundle the page of the console', { error }))
+    await bundled
     return join(root, '.cache/console')
   }
 }

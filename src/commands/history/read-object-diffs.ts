@@ -1,6 +1,7 @@
 import type { Resource } from '#/api/resource.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import { isApiError } from '#/api/errors.ts'
+import { selfSubjectAccessReviews } from '#/api/generated/authorization/v1-resources.ts'
 import type { WrittenObject } from '#/api/write-record.ts'
 import type { Client } from '#/client/client.ts'
 import { listWrites } from '#/client/list-writes.ts'
@@ -16,13 +17,15 @@ export interface DiffQuery {
   readonly to: Moment | undefined
   /** All namespaces and cluster-scoped objects if it is absent. */
   readonly namespace: string | undefined
-  readonly resource: Pick<Resource, 'group' | 'plural'> | undefined
+  readonly resource: Resource | undefined
   readonly name: string | undefined
   readonly specOnly: boolean
 }
 
 export interface ObjectDiffList extends Interval {
   readonly diffs: readonly ObjectDiff[]
+  /** False if there may be objects that the user may not get. */
+  readonly isComplete: boolean
 }
 
 /** More are an error, not an incomplete answer. */
@@ -30,7 +33,10 @@ const objectsMax = 20_000
 
 const concurrentReads = 8
 
-/** The objects that differ between the moments, in the order of namespace, kind and name. */
+/**
+ * The objects that differ between the moments, in the order of namespace, kind and name. Throws ApiError `Forbidden` if
+ * none of the chosen kind may be read.
+ */
 export async function readObjectDiffs(client: Client, query: DiffQuery): Promise<ObjectDiffList> {
   const { interval, changed } = await readChanged(client, query)
   const diffs: ObjectDiff[] = []
@@ -42,7 +48,38 @@ export async function readObjectDiffs(client: Client, query: DiffQuery): Promise
     }
   }
   await Promise.all(Array.from({ length: concurrentReads }, work))
-  return { ...interval, diffs: diffs.toSorted((a, b) => (sortKey(a.object) < sortKey(b.object) ? -1 : 1)) }
+  if (diffs.length === 0) await requireReadable(client, query)
+  const sorted = diffs.toSorted((a, b) => (sortKey(a.object) < sortKey(b.object) ? -1 : 1))
+  return { ...interval, diffs: sorted, isComplete: await mayReadAll(client, query) }
+}
+
+/** Otherwise that nothing may be read would look like that nothing has changed. */
+async function requireReadable(client: Client, { resource, namespace, name }: DiffQuery): Promise<void> {
+  if (resource === undefined) return
+  const path = resourcePath(resource, {
+    ...(namespace !== undefined && { namespace }),
+    ...(name !== undefined && (namespace !== undefined || resource.scope === 'Cluster') && { name }),
+  })
+  try {
+    await (await client.raw({ method: 'GET', path, query: new URLSearchParams({ limit: '1' }) })).value()
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error
+  }
+}
+
+async function mayReadAll(client: Client, { resource, namespace, name }: DiffQuery): Promise<boolean> {
+  const resourceAttributes = {
+    verb: 'get',
+    group: resource === undefined ? '*' : resource.group,
+    resource: resource === undefined ? '*' : resource.plural,
+    ...(namespace !== undefined && { namespace }),
+    ...(name !== undefined && { name }),
+  }
+  const review = await client.create(selfSubjectAccessReviews, {
+    metadata: {},
+    spec: { resourceAttributes },
+  })
+  return review.status?.allowed ?? false
 }
 
 interface ChangedInInterval {

@@ -6,6 +6,7 @@ import { groupHops } from '#/trace/group-hops.ts'
 import type { Hop, Trace } from '#/trace/trace.ts'
 import { Icon } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
+import { formatTime } from '../format/format-time.ts'
 import { noHistoryText } from '../history/no-history.ts'
 import { ChainPicture } from './chain-picture.tsx'
 import { HopDetails } from './hop-details.tsx'
@@ -201,8 +202,7 @@ function ChainSummary({ trace }: { readonly trace: Trace }): JSX.Element {
           {hops.length} {hops.length === 1 ? 'hop' : 'hops'} in {formatMs(endedMs - startedMs)}
         </strong>{' '}
         <span class="detail">
-          from{' '}
-          <time dateTime={new Date(startedMs).toISOString()}>{new Date(startedMs).toLocaleString()}</time>
+          from <time dateTime={new Date(startedMs).toISOString()}>{formatTime(startedMs)}</time>
         </span>
       </p>
       {shares.length > 0 ? <p class="detail">Time went to {shares.join(', ')}</p> : null}

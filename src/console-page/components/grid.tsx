@@ -70,7 +70,7 @@ export function Grid<T>(props: GridProps<T>): JSX.Element {
       aria-rowcount={rows.length + 1}
       aria-colcount={columns.length}
       aria-activedescendant={active === -1 ? undefined : `${id}-${shown.start + active}`}
-      style={{ '--columns': template }}
+      style={{ '--columns': template, '--rows': String(rows.length) }}
       onScroll={measure}
     >
       <GridHead {...props} />

@@ -6,15 +6,20 @@ export interface NoticeProps {
   readonly tone: Tone
   readonly title: string
   readonly detail?: string | undefined
+  /** Puts what to do beside the title. */
+  readonly isCompact?: boolean
   /** What to do about it. */
   readonly children?: ComponentChildren
 }
 
 /** A message in place of content, or above it. */
-export function Notice({ tone, title, detail, children }: NoticeProps): JSX.Element {
+export function Notice({ tone, title, detail, isCompact = false, children }: NoticeProps): JSX.Element {
   const isProblem = tone === 'bad' || tone === 'warn'
   return (
-    <div class={`notice tone-${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
+    <div
+      class={`notice tone-${tone}${isCompact ? ' is-compact' : ''}`}
+      role={tone === 'bad' ? 'alert' : 'status'}
+    >
       {isProblem ? (
         <Icon name="alert" />
       ) : tone === 'busy' ? (

@@ -32,7 +32,7 @@ export function Plot({ title, samples, format, limit }: PlotProps): JSX.Element 
         <path class="plot-line" d={line} />
       </svg>
       <p class="plot-scale">
-        {line === '' ? 'The line begins with the second sample.' : `up to ${format(max)}`}
+        {line === '' ? (samples.length === 0 ? '' : 'One sample so far') : `up to ${format(max)}`}
       </p>
     </figure>
   )

@@ -51,6 +51,13 @@ export async function signOut(): Promise<void> {
   )
 }
 
+/** A link that is opened in a tab of the console changes the fragment only: the page must be loaded again. */
+export function watchForLinks(): void {
+  addEventListener('hashchange', () => {
+    if (new URLSearchParams(location.hash.slice(1)).has('token')) location.reload()
+  })
+}
+
 /** The token leaves the address at once, so that it is neither in the history nor in a copied address. */
 function takeToken(): string | undefined {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')

@@ -7,10 +7,11 @@ import { Notice } from '../components/notice.tsx'
 import { errorText } from '../data/api-error.ts'
 import { resourceOfKind } from '../data/api-resource.ts'
 import { discovery } from '../data/discovery.ts'
+import { formatTime } from '../format/format-time.ts'
 import { hrefOfObject, namespace, replaceQuery, route } from '../router/router.ts'
 import { FieldChanges } from './field-changes.tsx'
 import { isWithoutHistory, noHistoryText } from './no-history.ts'
-import { readDifferences, type Differences } from './read-differences.ts'
+import { readDifferences, writesMax, type Differences } from './read-differences.ts'
 
 const fromDefault = '10m'
 
@@ -19,6 +20,9 @@ export function CompareView(): JSX.Element {
   const { from = fromDefault, to = '', spec } = route.value.query
   const specOnly = spec === 'true'
   const fields = useSignal({ from, to })
+  useEffect(() => {
+    fields.value = { from, to }
+  }, [from, to])
   useEffect(() => {
     document.title = 'Compare - k8ts'
   }, [])
@@ -115,6 +119,10 @@ function momentsOf({ from, to }: ResultProps): readonly [Moment, Moment | undefi
   return [start, end]
 }
 
+function textOfMoment(moment: Moment): string {
+  return moment.type === 'revision' ? formatMoment(moment) : formatTime(moment.timeMs)
+}
+
 const titles: Readonly<Record<ObjectDiffType, string>> = {
   added: 'Added',
   removed: 'Removed',
@@ -124,7 +132,7 @@ const titles: Readonly<Record<ObjectDiffType, string>> = {
 }
 
 function DifferenceList({ differences }: { readonly differences: Differences }): JSX.Element {
-  const { diffs, left, from, to, sinceTime } = differences
+  const { diffs, left, from, to, sinceTime, readUntil } = differences
   const byType = Map.groupBy(diffs, ({ type }) => type)
   const counts = types.flatMap(type => {
     const { length = 0 } = byType.get(type) ?? {}
@@ -135,12 +143,17 @@ function DifferenceList({ differences }: { readonly differences: Differences }):
       <p class="topology-summary" aria-live="polite">
         <strong>{counts.length === 0 ? 'No differences' : counts.join(', ')}</strong>{' '}
         <span class="detail">
-          from {formatMoment(from)} to {formatMoment(to)}
-          {sinceTime === undefined
-            ? ''
-            : `; history is kept since ${new Date(sinceTime).toLocaleString()} only`}
+          from {textOfMoment(from)} to {textOfMoment(to)}
+          {sinceTime === undefined ? '' : `; history begins at ${formatTime(sinceTime)}`}
         </span>
       </p>
+      {readUntil === undefined ? null : (
+        <Notice
+          tone="warn"
+          title={`More than ${writesMax.toLocaleString('en')} writes: compared until ${formatTime(readUntil)}`}
+          detail="Select a namespace, or a later start, to compare the rest."
+        />
+      )}
       {left > 0 ? (
         <Notice
           tone="warn"

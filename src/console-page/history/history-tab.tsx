@@ -14,6 +14,7 @@ import { Age } from '../components/age.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { resourceId } from '../data/api-resource.ts'
+import { formatTime } from '../format/format-time.ts'
 import { useKeys } from '../keyboard/key-bindings.ts'
 import type { ObjectTabProps } from '../object-tabs.ts'
 import { hrefOf } from '../router/router.ts'
@@ -92,7 +93,7 @@ interface Chosen {
 }
 
 function sinceText(since: string | undefined): string {
-  return since === undefined ? '' : `history is kept since ${new Date(since).toLocaleString()}`
+  return since === undefined ? '' : `history is kept since ${formatTime(since)}`
 }
 
 function undoCommand(
@@ -208,7 +209,7 @@ function Difference({ from, to: { version: to }, undoCommand: command }: Differe
         {to.type === 'DELETED' ? ', deleted' : ''}
       </h2>
       <p class="detail">
-        {new Date(to.time).toLocaleString()} by {describeAuthor(to.origin)}, {describeVerb(to.origin)}
+        {formatTime(to.time)} by {describeAuthor(to.origin)}, {describeVerb(to.origin)}
       </p>
       {changes === undefined ? (
         <p>

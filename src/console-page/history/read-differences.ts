@@ -1,4 +1,4 @@
-import type { WrittenObject } from '#/api/write-record.ts'
+import type { WriteRecord, WrittenObject } from '#/api/write-record.ts'
 import { addWrite, positionOf, type ChangedObject, type Interval } from '#/history/changed-objects.ts'
 import { momentParameter, type Moment } from '#/history/moment.ts'
 import { diffStates, type ObjectDiff } from '#/history/object-diff.ts'
@@ -23,17 +23,19 @@ export interface Differences extends Interval {
   readonly left: number
   /** Start of the history, RFC 3339, if it is later than the start that was asked for. */
   readonly sinceTime: string | undefined
+  /** Time of the last write that was read, RFC 3339, if there are too many to read all. */
+  readonly readUntil: string | undefined
 }
 
 const objectsMax = 300
-const writesMax = 50_000
+export const writesMax = 50_000
 const concurrentReads = 4
 
 type JsonObject = NonNullable<Parameters<typeof diffStates>[1]['before']>
 
 /** The objects that differ between two moments, by namespace, kind and name. */
 export async function readDifferences(query: DifferencesQuery): Promise<Differences> {
-  const { interval, sinceTime, changed } = await readChanged(query)
+  const { interval, sinceTime, readUntil, changed } = await readChanged(query)
   const compared = changed.slice(0, objectsMax)
   const diffs: ObjectDiff[] = []
   const pending = compared.values()
@@ -45,10 +47,10 @@ export async function readDifferences(query: DifferencesQuery): Promise<Differen
   }
   await Promise.all(Array.from({ length: concurrentReads }, work))
   diffs.sort((left, right) => (sortKey(left.object) < sortKey(right.object) ? -1 : 1))
-  return { ...interval, diffs, sinceTime, left: changed.length - compared.length }
+  return { ...interval, diffs, sinceTime, readUntil, left: changed.length - compared.length }
 }
 
-interface ChangedInInterval extends Pick<Differences, 'sinceTime'> {
+interface ChangedInInterval extends Pick<Differences, 'sinceTime' | 'readUntil'> {
   readonly interval: Interval
   readonly changed: readonly ChangedObject[]
 }
@@ -57,6 +59,8 @@ async function readChanged({ from, to, namespace, signal }: DifferencesQuery): P
   const changed = new Map<string, ChangedObject>()
   let interval: Interval | undefined
   let sinceTime: string | undefined
+  let writesRead = 0
+  let lastRead: WriteRecord | undefined
   const query = from.type === 'revision' ? { after: from.revision } : { sinceMs: from.timeMs }
   for await (const batch of streamWrites({ ...query, namespace, limit: writesMax, signal })) {
     if ('header' in batch) {
@@ -72,13 +76,24 @@ async function readChanged({ from, to, namespace, signal }: DifferencesQuery): P
       continue
     }
     if (interval === undefined) break
+    writesRead += batch.writes.length
+    lastRead = batch.writes.at(-1)
     for (const write of batch.writes) {
       if (positionOf(write, interval) === 'within' && isOfInterest(write)) addWrite(changed, write)
     }
   }
   signal.throwIfAborted()
   if (interval === undefined) throw new ApiError({ status: 404, message: 'The server keeps no history.' })
-  return { interval, sinceTime, changed: [...changed.values()] }
+  if (lastRead === undefined || writesRead < writesMax || positionOf(lastRead, interval) === 'after') {
+    return { interval, sinceTime, readUntil: undefined, changed: [...changed.values()] }
+  }
+  return {
+    // Writes after the last one that was read are unknown, so the states are compared at that one.
+    interval: { ...interval, to: { type: 'revision', revision: lastRead.revision } },
+    sinceTime,
+    readUntil: new Date(lastRead.timeMs).toISOString(),
+    changed: [...changed.values()],
+  }
 }
 
 type CompareOptions = Interval & Pick<DifferencesQuery, 'specOnly' | 'signal'>

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
+import { formatTime } from '../format/format-time.ts'
 import { nowMs } from '../format/now.ts'
 import { hrefOf, replaceQuery, route } from '../router/router.ts'
 import { noHistoryText } from './no-history.ts'
@@ -107,7 +108,7 @@ function MomentSlider({ startMs, endMs, timesMs, momentMs }: MomentSliderProps):
       show(position >= positions ? undefined : timeMs)
     }, settleMs)
   }
-  const text = shownMs === endMs ? 'Now' : new Date(shownMs).toLocaleString()
+  const text = shownMs === endMs ? 'Now' : formatTime(shownMs)
   return (
     <>
       <div class="rewind-slider">

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { getJson } from '../data/api-request.ts'
 import { objectFormat } from '../data/object-format.ts'
@@ -14,7 +14,7 @@ export function useTableAt(
 ): WatchSnapshot<TableRow, readonly TableColumn[]> {
   const current = useTable(at === undefined ? query : undefined)
   const past = useListAt(query, { at, format: tableFormat })
-  return at === undefined ? current : past
+  return useLastRead(at === undefined ? current : past, query?.path)
 }
 
 /** As `useObjects`, or the list as it was at a moment. */
@@ -24,7 +24,18 @@ export function useObjectsAt(
 ): WatchSnapshot<KubernetesObject> {
   const current = useObjects(at === undefined ? query : undefined)
   const past = useListAt(query, { at, format: objectFormat })
-  return at === undefined ? current : past
+  return useLastRead(at === undefined ? current : past, query?.path)
+}
+
+/** The list that was shown last stays until the first page of another moment is read. */
+function useLastRead<T, Head>(
+  snapshot: WatchSnapshot<T, Head>,
+  path: string | undefined,
+): WatchSnapshot<T, Head> {
+  const last = useRef({ path, snapshot })
+  const isRead = snapshot.phase !== 'loading' || snapshot.items.size > 0
+  if (isRead || last.current.path !== path) last.current = { path, snapshot }
+  return last.current.snapshot
 }
 
 interface PastOptions<T, Head> {

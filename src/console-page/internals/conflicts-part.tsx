@@ -27,7 +27,7 @@ export function ConflictsPart(): JSX.Element {
       {data && data.length > 0 ? (
         // A region that scrolls must be reachable with the keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <div class="table-scroll" role="region" aria-label="Conflicts" tabIndex={0}>
+        <div class="card table-scroll" role="region" aria-label="Conflicts" tabIndex={0}>
           <table class="table is-numeric">
             <thead>
               <tr>

@@ -24,7 +24,7 @@ export function FairnessPart(): JSX.Element {
       {levels.length > 0 ? (
         // A region that scrolls must be reachable with the keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <div class="table-scroll" role="region" aria-label="Priority levels" tabIndex={0}>
+        <div class="card table-scroll" role="region" aria-label="Priority levels" tabIndex={0}>
           <table class="table is-numeric is-nowrap">
             <thead>
               <tr>

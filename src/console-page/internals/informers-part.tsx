@@ -55,25 +55,32 @@ function keyOf(informer: InformerState): string {
 }
 
 const columns: readonly GridColumn<InformerRow>[] = [
-  { title: 'Resource', width: 32, cell: ({ resource }) => resource },
-  { title: 'API version', width: 28, cell: ({ apiVersion }) => apiVersion },
-  { title: 'Component', width: 24, cell: ({ component }) => component },
+  {
+    title: 'Resource',
+    width: 26,
+    grows: true,
+    cell: ({ resource, apiVersion }) => (
+      <span title={`${resource} ${apiVersion}`}>
+        {resource} <span class="detail">{apiVersion}</span>
+      </span>
+    ),
+  },
+  { title: 'Component', width: 20, cell: ({ component }) => component },
   {
     title: 'Selection',
-    width: 24,
-    grows: true,
+    width: 14,
     cell: informer => <span title={selectionText(informer)}>{selectionText(informer)}</span>,
   },
-  { title: 'Objects', width: 8, isNumber: true, cell: ({ objects }) => objects.toLocaleString('en') },
+  { title: 'Objects', width: 6, isNumber: true, cell: ({ objects }) => objects.toLocaleString('en') },
   {
     title: 'Revision',
-    width: 10,
+    width: 7,
     isNumber: true,
     cell: ({ resourceVersion }) => resourceVersion ?? 'not listed',
   },
   {
     title: 'Behind',
-    width: 10,
+    width: 7,
     description: 'Revisions between the informer and the last change of its resource',
     cell: ({ lag }) =>
       lag === undefined ? (
@@ -82,5 +89,5 @@ const columns: readonly GridColumn<InformerRow>[] = [
         <StatusText tone={lag === 0 ? 'good' : 'warn'} text={lag.toLocaleString('en')} />
       ),
   },
-  { title: 'Last minutes', width: 13, cell: ({ lags }) => <Sparkline samples={lags} /> },
+  { title: 'Last minutes', width: 11, cell: ({ lags }) => <Sparkline samples={lags} /> },
 ]

@@ -1,5 +1,6 @@
 import type { ComponentType, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { useCurrentTabInView } from '../components/use-current-tab-in-view.ts'
 import { hrefOf, route } from '../router/router.ts'
 import { ConflictsPart } from './conflicts-part.tsx'
 import { FairnessPart } from './fairness-part.tsx'
@@ -31,10 +32,8 @@ export function InternalsView(): JSX.Element {
   const nav = useRef<HTMLElement>(null)
   useEffect(() => {
     document.title = `${part.title} - k8ts`
-    // In a narrow window, not all parts are visible.
-    const link = nav.current?.querySelector('[aria-current=page]')
-    link?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [part])
+  useCurrentTabInView(nav, part.name)
   return (
     <div class="internals">
       <header class="view-header">

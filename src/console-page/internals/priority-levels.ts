@@ -46,5 +46,6 @@ function columnTitle(name: string): string {
     .replace(/Requests$/, '')
     .replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')
     .toLowerCase()
+    .replace('timedout', 'timed out')
   return words.slice(0, 1).toUpperCase() + words.slice(1)
 }

@@ -79,48 +79,48 @@ function doneByQueue({ workQueues }: ComponentState): [string, number][] {
 }
 
 const columns: readonly GridColumn<QueueRow>[] = [
-  { title: 'Queue', width: 26, grows: true, cell: ({ name }) => <span title={name}>{name}</span> },
+  { title: 'Queue', width: 22, grows: true, cell: ({ name }) => <span title={name}>{name}</span> },
   {
     title: 'Depth',
-    width: 5,
+    width: 3,
     isNumber: true,
     description: 'Keys that are ready',
     cell: ({ depth }) => depth,
   },
   {
     title: 'Delayed',
-    width: 7,
+    width: 5,
     isNumber: true,
     description: 'Keys that are ready after a pause: after a failure, or at a set time',
     cell: ({ delayed }) => delayed,
   },
   {
     title: 'In work',
-    width: 7,
+    width: 6,
     isNumber: true,
     description: 'Keys being processed, and for how long the oldest',
     cell: ({ processing, longestRunningProcessorMs }) =>
       processing === 0 ? 0 : `${processing} (${formatMs(longestRunningProcessorMs)})`,
   },
-  { title: 'Done', width: 6, isNumber: true, cell: ({ done }) => done.toLocaleString('en') },
-  { title: 'Retries', width: 7, isNumber: true, cell: ({ retries }) => retries.toLocaleString('en') },
+  { title: 'Done', width: 4, isNumber: true, cell: ({ done }) => done.toLocaleString('en') },
+  { title: 'Retries', width: 5, isNumber: true, cell: ({ retries }) => retries.toLocaleString('en') },
   {
     title: 'Wait',
-    width: 6,
+    width: 5,
     isNumber: true,
     description: 'Mean time of a key in the queue since the start',
     cell: ({ queueDurationMs, done }) => formatMean(queueDurationMs, done),
   },
   {
     title: 'Work',
-    width: 6,
+    width: 5,
     isNumber: true,
     description: 'Mean time to process a key since the start',
     cell: ({ workDurationMs, done }) => formatMean(workDurationMs, done),
   },
   {
     title: 'Done/s',
-    width: 14,
+    width: 13,
     description: 'Keys done per second, and in the last minutes',
     cell: ({ rates }) => (
       <span class="with-sparkline">

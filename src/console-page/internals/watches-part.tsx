@@ -175,27 +175,31 @@ function withKeys(watches: readonly ServedWatch[]): WatchRow[] {
 }
 
 const columns: readonly GridColumn<WatchRow>[] = [
-  { title: 'Resource', width: 34, cell: watchedResource },
-  { title: 'User', width: 32, cell: ({ user }) => <span title={user}>{user}</span> },
+  {
+    title: 'Resource',
+    width: 24,
+    cell: watch => <span title={watchedResource(watch)}>{watchedResource(watch)}</span>,
+  },
+  { title: 'User', width: 18, cell: ({ user }) => <span title={user}>{user}</span> },
   {
     title: 'User agent',
-    width: 30,
+    width: 18,
     grows: true,
     cell: ({ userAgent }) => <span title={userAgent}>{userAgent}</span>,
   },
   {
     title: 'Selection',
-    width: 24,
+    width: 12,
     cell: ({ namespace, labelSelector, fieldSelector }) => {
       const text = [namespace, labelSelector, fieldSelector].filter(Boolean).join(', ')
       return <span title={text}>{text}</span>
     },
   },
-  { title: 'Since', width: 7, cell: ({ since }) => <Age time={since} /> },
-  { title: 'Sent', width: 8, isNumber: true, cell: ({ sent }) => sent.toLocaleString('en') },
+  { title: 'Since', width: 5, cell: ({ since }) => <Age time={since} /> },
+  { title: 'Sent', width: 6, isNumber: true, cell: ({ sent }) => sent.toLocaleString('en') },
   {
     title: 'Unread',
-    width: 8,
+    width: 6,
     isNumber: true,
     cell: ({ backlog }) => (backlog > 0 ? <StatusText tone="warn" text={String(backlog)} /> : 0),
   },

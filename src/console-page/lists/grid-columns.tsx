@@ -76,7 +76,9 @@ export function cellContent(
   }
   if (column.name === 'Age') return <Age time={creationTimestamp} />
   if (column.type === 'date') return <Age time={text} />
-  return <StatusText tone={toneOfCell(column.name, text)} text={text} />
+  // The containers of a completed pod are not ready, and should not be.
+  const isCompleted = column.name === 'Ready' && cells.includes('Completed')
+  return <StatusText tone={isCompleted ? 'idle' : toneOfCell(column.name, text)} text={text} />
 }
 
 function textOfCell(cell: TableCell | undefined): string {

@@ -114,6 +114,8 @@ interface LineCounts {
 }
 
 function describeCount({ shown, all, dropped }: LineCounts): string {
-  const count = shown === all ? `${all} lines` : `${shown} of ${all} lines`
+  if (all === 0) return 'No lines yet.'
+  const lines = `${all.toLocaleString('en')} ${all === 1 ? 'line' : 'lines'}`
+  const count = shown === all ? lines : `${shown.toLocaleString('en')} of ${lines}`
   return dropped === 0 ? `${count}.` : `${count}; ${dropped} older ones are no longer kept.`
 }

@@ -19,7 +19,7 @@ export function Conditions({ object }: { readonly object: KubernetesObject }): J
   if (conditions.length === 0) return null
   return (
     <Card title="Conditions">
-      <table class="table">
+      <table class="table is-stacked">
         <thead>
           <tr>
             <th scope="col">Type</th>

@@ -32,8 +32,8 @@ export function EventsTab({ object }: ObjectTabProps): JSX.Element {
       {events.length > 0 ? (
         // A region that scrolls must be reachable with the keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <div class="table-scroll" role="region" aria-label="Events" tabIndex={0}>
-          <table class="table">
+        <div class="card table-scroll" role="region" aria-label="Events" tabIndex={0}>
+          <table class="table is-stacked">
             <thead>
               <tr>
                 <th scope="col">Last seen</th>
@@ -59,7 +59,7 @@ function EventRow({ event }: { readonly event: EventObject }): JSX.Element {
   const count = event.series?.count ?? event.count ?? 1
   return (
     <tr>
-      <td>
+      <td class="is-short">
         <Age time={lastSeen(event)} />
         {count > 1 ? ` (${count} times)` : null}
       </td>
@@ -67,7 +67,7 @@ function EventRow({ event }: { readonly event: EventObject }): JSX.Element {
         <StatusText tone={event.type === 'Warning' ? 'warn' : undefined} text={event.type ?? ''} />
       </td>
       <td>{event.reason}</td>
-      <td>{event.source?.component || event.reportingComponent}</td>
+      <td class="is-short">{event.source?.component || event.reportingComponent}</td>
       <td class="is-text is-message">{event.message}</td>
     </tr>
   )

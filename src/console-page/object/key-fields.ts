@@ -1,4 +1,6 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
+import { tryParseQuantity } from '#/api/text/quantity.ts'
+import { formatBytes } from '../format/format-bytes.ts'
 import type { Tone } from '../format/tone.ts'
 
 /** What is worth knowing first about an object. */
@@ -102,7 +104,7 @@ const textMax = 300
 export function keyFields(id: string, object: KubernetesObject): KeyField[] {
   const found = (paths[id] ?? []).flatMap(([name, path]): KeyField[] => {
     const text = textAt(object, path)
-    return text === undefined ? [] : [{ name, text: text.slice(0, textMax) }]
+    return text === undefined ? [] : [{ name, text: formatText(path, text).slice(0, textMax) }]
   })
   const replicas = replicasOf(id, object as AnyObject)
   return replicas ? [replicas, ...found] : found
@@ -116,6 +118,12 @@ function textAt(object: KubernetesObject, path: string): string | undefined {
   }
   if (Array.isArray(value)) return value.join(', ')
   return isScalar(value) ? String(value) : undefined
+}
+
+/** Kubelets report the memory of nodes in Ki. */
+function formatText(path: string, text: string): string {
+  const quantity = path === 'status.allocatable.memory' ? tryParseQuantity(text) : undefined
+  return quantity === undefined ? text : formatBytes(Number(quantity.nanos) / 1e9)
 }
 
 function isScalar(value: unknown): value is string | number | boolean {

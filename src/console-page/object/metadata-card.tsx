@@ -3,6 +3,7 @@ import type { KubernetesObject, OwnerReference } from '#/api/metadata.ts'
 import { Age } from '../components/age.tsx'
 import { resourceOfKind } from '../data/api-resource.ts'
 import { discovery } from '../data/discovery.ts'
+import { formatTime } from '../format/format-time.ts'
 import { hrefOfObject } from '../router/router.ts'
 import { Card, Fields } from './fields.tsx'
 
@@ -19,8 +20,8 @@ export function MetadataCard({ object: { metadata } }: { readonly object: Kubern
     <Card title="Metadata">
       <Fields
         fields={[
-          ['Created', <Age time={metadata.creationTimestamp} />],
-          ['Deletion requested', metadata.deletionTimestamp && <Age time={metadata.deletionTimestamp} />],
+          ['Created', metadata.creationTimestamp && <Moment time={metadata.creationTimestamp} />],
+          ['Deletion requested', metadata.deletionTimestamp && <Moment time={metadata.deletionTimestamp} />],
           ['Finalizers', finalizers.join(', ')],
           [
             'Owner',
@@ -35,6 +36,17 @@ export function MetadataCard({ object: { metadata } }: { readonly object: Kubern
         ]}
       />
     </Card>
+  )
+}
+
+function Moment({ time }: { readonly time: string }): JSX.Element {
+  return (
+    <>
+      {formatTime(time)}{' '}
+      <span class="detail">
+        (<Age time={time} /> ago)
+      </span>
+    </>
   )
 }
 

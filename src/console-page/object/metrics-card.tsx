@@ -4,7 +4,10 @@ import type { Node } from '#/api/generated/core/v1.ts'
 import { parseQuantity, tryParseQuantity } from '#/api/text/quantity.ts'
 import { Plot } from '../components/plot.tsx'
 import { ApiError, errorText } from '../data/api-error.ts'
+import { findResource } from '../data/api-resource.ts'
 import { getJson } from '../data/api-request.ts'
+import { discovery } from '../data/discovery.ts'
+import { formatBytes } from '../format/format-bytes.ts'
 import { addSample, type Sample } from '../format/sample-series.ts'
 import type { ObjectTabProps } from '../object-tabs.ts'
 import { Card } from './fields.tsx'
@@ -37,6 +40,24 @@ function Usage({ resource, object }: ObjectTabProps): JSX.Element {
   const { name = '', namespace = '' } = object.metadata
   const within = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   const path = `/apis/metrics.k8s.io/v1beta1${within}/${resource.resource}/${encodeURIComponent(name)}`
+  const { phase, resources } = discovery.value
+  const isServed =
+    phase !== 'ready' || findResource(resources, `${resource.resource}.metrics.k8s.io`) !== undefined
+  if (!isServed) {
+    return (
+      <Card title="Usage">
+        <p class="detail">The cluster does not serve metrics.k8s.io. Metrics Server provides it.</p>
+      </Card>
+    )
+  }
+  return <Plots path={path} resource={resource} object={object} />
+}
+
+interface PlotsProps extends Pick<ObjectTabProps, 'resource' | 'object'> {
+  readonly path: string
+}
+
+function Plots({ path, resource, object }: PlotsProps): JSX.Element {
   const { cpu, memory, message } = useMetrics(path)
   const { cpu: cpuLimit, memory: memoryLimit } = resource.kind === 'Node' ? allocatableOf(object as Node) : {}
   return (
@@ -44,7 +65,7 @@ function Usage({ resource, object }: ObjectTabProps): JSX.Element {
       {message === undefined ? (
         <>
           <Plot title="CPU" samples={cpu} format={formatCpu} limit={cpuLimit} />
-          <Plot title="Memory" samples={memory} format={formatMemory} limit={memoryLimit} />
+          <Plot title="Memory" samples={memory} format={formatBytes} limit={memoryLimit} />
         </>
       ) : (
         <p class="detail">{message}</p>
@@ -72,7 +93,9 @@ function useMetrics(path: string): Series {
       } catch (error) {
         if (ended.signal.aborted) return
         const isAbsent = error instanceof ApiError && error.status === 404
-        const message = isAbsent ? 'No metrics yet.' : errorText(error)
+        const message = isAbsent
+          ? 'No metrics yet: they are measured some seconds after the start of the containers.'
+          : errorText(error)
         setSeries(previous => (previous.cpu.length > 0 ? previous : { ...previous, message }))
       }
     }
@@ -102,10 +125,4 @@ function amountOf(quantity: string | undefined): number {
 
 function formatCpu(cores: number): string {
   return cores < 1 ? `${Math.round(cores * 1_000)}m` : `${cores.toFixed(cores < 10 ? 2 : 0)} cores`
-}
-
-function formatMemory(bytes: number): string {
-  const units = ['B', 'Ki', 'Mi', 'Gi', 'Ti']
-  const exponent = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(bytes, 1)) / 10)))
-  return `${(bytes / 1_024 ** exponent).toFixed(exponent > 2 ? 1 : 0)} ${units[exponent]}`
 }

@@ -5,6 +5,7 @@ import { Icon } from '../components/icon.tsx'
 import { Lazy } from '../components/lazy.tsx'
 import { ListState } from '../components/list-state.tsx'
 import { Notice } from '../components/notice.tsx'
+import { useCurrentTabInView } from '../components/use-current-tab-in-view.ts'
 import { resourceId, type ApiResource, type ObjectKey } from '../data/api-resource.ts'
 import { useObject } from '../data/use-object.ts'
 import { useObjectActions } from '../lists/object-actions.tsx'
@@ -42,7 +43,13 @@ export function ObjectPage({ resource, namespace, name }: ObjectPageProps): JSX.
           <h1>{name}</h1>
         </div>
       </header>
-      <TabList tabs={tabs} current={tab} resource={resource} object={{ namespace, name }} />
+      <TabList
+        tabs={tabs}
+        current={tab}
+        resource={resource}
+        object={{ namespace, name }}
+        hasPanel={last !== undefined}
+      />
       {last && !current && phase === 'live' ? <Notice tone="warn" title="This object was deleted" /> : null}
       {last ? null : (
         <ListState
@@ -76,16 +83,14 @@ interface TabListProps {
   readonly current: ObjectTab | undefined
   readonly resource: ApiResource
   readonly object: ObjectKey
+  /** False until the object is read. */
+  readonly hasPanel: boolean
 }
 
 /** As the ARIA pattern of tabs wants it, arrow keys move between the tabs. */
-function TabList({ tabs, current, resource, object }: TabListProps): JSX.Element {
+function TabList({ tabs, current, resource, object, hasPanel }: TabListProps): JSX.Element {
   const list = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    // In a narrow window, not all tabs are visible.
-    const selected = list.current?.querySelector('[aria-selected=true]')
-    selected?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [current])
+  useCurrentTabInView(list, current?.name)
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
     if (step === 0) return
@@ -111,7 +116,7 @@ function TabList({ tabs, current, resource, object }: TabListProps): JSX.Element
           role="tab"
           href={hrefOfObject(resource, object, { tab: name })}
           aria-selected={name === current?.name}
-          aria-controls="tab-panel"
+          aria-controls={hasPanel ? 'tab-panel' : undefined}
           tabIndex={name === current?.name ? 0 : -1}
         >
           {title}

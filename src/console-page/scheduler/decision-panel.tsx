@@ -53,7 +53,7 @@ export function SchedulingTab({ object }: ObjectTabProps): JSX.Element {
 function Decision({ decision }: { readonly decision: PodDecision }): JSX.Element {
   const { node, message, nodes, evaluatedNodes, scored, rejected, time } = decision
   const counts = countRejections(decision)
-  const examined = `${nodes} nodes, ${evaluatedNodes} examined`
+  const examined = `${nodes} ${nodes === 1 ? 'node' : 'nodes'}, ${evaluatedNodes} examined`
   return (
     <>
       <Notice tone={node === undefined ? 'warn' : 'good'} title={message} />

@@ -105,7 +105,7 @@ function keyOfPod({ metadata }: Pod): string {
 }
 
 const pendingColumns: readonly GridColumn<Pod>[] = [
-  { title: 'Pod', width: 20, cell: pod => <PodLink pod={keyOfPod(pod)} /> },
+  { title: 'Pod', width: 16, cell: pod => <PodLink pod={keyOfPod(pod)} /> },
   { title: 'Age', width: 4, cell: ({ metadata }) => <Age time={metadata.creationTimestamp} /> },
   { title: 'Why', width: 20, grows: true, cell: pod => <PendingReason pod={pod} /> },
 ]
@@ -146,10 +146,10 @@ function Decisions(): JSX.Element {
 }
 
 const decisionColumns: readonly GridColumn<DecisionSummary>[] = [
-  { title: 'Pod', width: 24, grows: true, cell: ({ pod }) => <PodLink pod={pod} /> },
+  { title: 'Pod', width: 20, grows: true, cell: ({ pod }) => <PodLink pod={pod} /> },
   {
     title: 'Node',
-    width: 14,
+    width: 11,
     cell: ({ node }) => (
       <StatusText tone={node === undefined ? 'warn' : 'good'} text={node ?? 'unschedulable'} />
     ),
@@ -157,7 +157,7 @@ const decisionColumns: readonly GridColumn<DecisionSummary>[] = [
   { title: 'Age', width: 4, cell: ({ time }) => <Age time={time} /> },
   {
     title: 'Feasible',
-    width: 10,
+    width: 5,
     isNumber: true,
     description: 'Nodes that passed all filters, of those in the cluster',
     cell: ({ feasibleNodes, nodes }) => `${feasibleNodes} of ${nodes}`,

@@ -22,10 +22,16 @@ export function App({ refusal }: { readonly refusal: string | undefined }): JSX.
 }
 
 function SignedOut({ message }: { readonly message: string | undefined }): JSX.Element {
+  useEffect(() => {
+    document.title = 'Signed out - k8ts'
+  }, [])
   return (
     <main class="signed-out">
-      <h1>k8ts console</h1>
-      <Notice tone="warn" title="No session" detail={message ?? 'The session has ended.'}>
+      <h1>
+        <span class="brand-mark" aria-hidden="true" />
+        k8ts console
+      </h1>
+      <Notice tone="warn" title="Not signed in" detail={message ?? 'The session has ended.'}>
         <p>
           Run <code>k8ts console</code> and open the link that it prints. A link works once.
         </p>

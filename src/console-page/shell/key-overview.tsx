@@ -2,6 +2,16 @@ import type { JSX } from 'preact'
 import { currentBindings } from '../keyboard/key-bindings.ts'
 import { Modal } from './modal.tsx'
 
+const keyTitles: Readonly<Record<string, string>> = {
+  ArrowDown: '↓',
+  ArrowUp: '↑',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  PageDown: 'Page ↓',
+  PageUp: 'Page ↑',
+  Escape: 'Esc',
+}
+
 /** All keys that are in effect where it is opened. */
 export function KeyOverview({ onClose }: { readonly onClose: () => void }): JSX.Element {
   return (
@@ -17,7 +27,7 @@ export function KeyOverview({ onClose }: { readonly onClose: () => void }): JSX.
           <div key={keys}>
             <dt>
               {keys.split(' ').map(key => (
-                <kbd key={key}>{key}</kbd>
+                <kbd key={key}>{keyTitles[key] ?? key}</kbd>
               ))}
             </dt>
             <dd>{title}</dd>

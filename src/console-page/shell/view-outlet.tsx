@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { Lazy } from '../components/lazy.tsx'
 import { Notice } from '../components/notice.tsx'
 import { findResource } from '../data/api-resource.ts'
@@ -23,15 +24,22 @@ export function ViewOutlet(): JSX.Element {
   const resource = findResource(resources, first)
   if (resource === undefined) {
     if (phase === 'loading') return <Notice tone="busy" title="Reading the resources of the cluster" />
-    return (
-      <Notice
-        tone="warn"
-        title={`${first} is not a resource of this cluster`}
-        detail="Press : to go elsewhere."
-      />
-    )
+    return <UnknownResource name={first} />
   }
   if (second === undefined || name === undefined) return <ResourceList key={first} resource={resource} />
   const key = { namespace: second === noNamespace ? '' : second, name }
   return <Lazy load={loadObjectPage} props={{ resource, ...key }} />
+}
+
+function UnknownResource({ name }: { readonly name: string }): JSX.Element {
+  useEffect(() => {
+    document.title = `${name} - k8ts`
+  }, [name])
+  return (
+    <Notice
+      tone="warn"
+      title={`${name} is not a resource of this cluster`}
+      detail="Press : to go to another resource or view."
+    />
+  )
 }

@@ -80,12 +80,16 @@ function withStyleNonce(action: () => void): void {
   }
 }
 
+/** Browsers do not tell pages why a WebSocket was refused. */
+const refusal = 'refused: the container is not running, or create on pods/exec is not permitted'
+
 type Target = Omit<ExecTerminalProps, 'onState'>
 
 /** Returns a function that ends the session. */
 function connect(terminal: Terminal, target: Target, onState: (text: string) => void): () => void {
   onState('Connecting')
   let isEnded = false
+  let isOpen = false
   const finish = (text: string): void => {
     if (isEnded) return
     isEnded = true
@@ -100,6 +104,7 @@ function connect(terminal: Terminal, target: Target, onState: (text: string) => 
   }
   const sendSize = (): void => send(encodeSize({ columns: terminal.cols, rows: terminal.rows }))
   socket.addEventListener('open', () => {
+    isOpen = true
     onState('Connected')
     sendSize()
   })
@@ -108,7 +113,7 @@ function connect(terminal: Terminal, target: Target, onState: (text: string) => 
     if (message.type === 'output') terminal.write(message.bytes)
     if (message.type === 'ended') finish(message.exit.message)
   })
-  socket.addEventListener('close', ({ reason }) => finish(reason || 'connection closed'))
+  socket.addEventListener('close', ({ reason }) => finish(reason || (isOpen ? 'connection closed' : refusal)))
   terminal.onData(text => send(encodeInput(text)))
   terminal.onResize(sendSize)
   return () => {

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { Lazy } from '../components/lazy.tsx'
 import { ListState } from '../components/list-state.tsx'
+import { StatusText } from '../components/status-text.tsx'
 import { findResource, listPath } from '../data/api-resource.ts'
 import { discovery } from '../data/discovery.ts'
 import type { ListQuery, WatchSnapshot } from '../data/watched-list.ts'
@@ -101,9 +102,11 @@ function Nodes({ at }: AtProps): JSX.Element {
     <>
       <p class="topology-summary" aria-live="polite">
         <strong>
-          {nodeCount.toLocaleString('en')} {nodeCount === 1 ? 'node' : 'nodes'}
+          {nodes.phase === 'refused'
+            ? 'Nodes unknown'
+            : `${nodeCount.toLocaleString('en')} ${nodeCount === 1 ? 'node' : 'nodes'}`}
         </strong>
-        , {describePods(marks)}
+        , {pods.phase === 'refused' ? 'pods unknown' : describePods(marks)}
         {within === '' ? '' : ` in namespace ${within}`}
       </p>
       <ListState
@@ -122,9 +125,13 @@ function Nodes({ at }: AtProps): JSX.Element {
           isEmpty={pods.items.size === 0}
         />
       )}
-      <Legend />
-      <NodeGrid cards={cards} />
-      <NodeList cards={cards} />
+      {cards.length > 0 ? (
+        <>
+          <Legend />
+          <NodeGrid cards={cards} />
+          <NodeList cards={cards} />
+        </>
+      ) : null}
     </>
   )
 }
@@ -183,17 +190,23 @@ function Objects({ at }: AtProps): JSX.Element {
     snapshots,
   )
   const isLoading = snapshots.some(({ phase }) => phase === 'loading')
-  const failed = [...lists].filter(([, { phase }]) => phase === 'refused' || phase === 'reconnecting')
+  const unread = [...lists].filter(([, { phase }]) => phase === 'refused' || phase === 'reconnecting')
   const { nodes, isGrouped, hidden } = topology
+  const failed = nodes.filter(({ tone }) => tone === 'bad').length
   return (
     <>
       <p class="topology-summary" aria-live="polite">
         <strong>{nodes.length} objects</strong>
         {within === '' ? ' in all namespaces' : ` in namespace ${within}`}
+        {failed > 0 ? (
+          <>
+            , <StatusText tone="bad" text={`${failed.toLocaleString('en')} failed`} />
+          </>
+        ) : null}
         {isGrouped ? '; pods are grouped by workload, because there are many' : ''}
         {hidden > 0 ? `; ${hidden} more are not shown: select a namespace` : ''}
       </p>
-      {failed.map(([id, { phase, error }]) => (
+      {unread.map(([id, { phase, error }]) => (
         <ListState key={id} phase={phase} error={error} what={id} namespace={within} isEmpty={false} />
       ))}
       {nodes.length === 0 ? (

@@ -142,7 +142,7 @@ function GrantTable({ grants }: { readonly grants: readonly Grant[] }): JSX.Elem
   if (grants.length === 0) return <p class="detail">No role that can be read grants this.</p>
   return (
     <div class="table-scroll">
-      <table class="table">
+      <table class="table is-stacked is-list">
         <thead>
           <tr>
             <th scope="col">Subject</th>

@@ -81,7 +81,7 @@ const columns: readonly GridColumn<EventObject>[] = [
   { title: 'Count', width: 4, isNumber: true, cell: ({ series, count }) => series?.count ?? count ?? 1 },
   {
     title: 'Message',
-    width: 40,
+    width: 30,
     grows: true,
     cell: ({ message = '' }) => <span title={message}>{message}</span>,
   },

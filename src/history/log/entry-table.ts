@@ -1,23 +1,10 @@
 /**
- * The entries of a segment without values and origins, as columns: nothing is parsed when the table is
+ * The entries of a segment without values and details, as encoded columns: nothing is parsed when the table is
  * loaded, and equal values stand side by side, so that it compresses well. Numbers are little-endian, as the
  * CPU's.
  */
-import { crc32 } from 'node:zlib'
-
-/** Entries are in ascending order of revision. */
-export interface TableEntry {
-  readonly revision: number
-  /** A whole number. */
-  readonly timeMs: number
-  readonly key: string
-  readonly type: 'put' | 'delete'
-  readonly origin: Uint8Array | undefined
-  /** Undefined if the key was created, or an earlier entry of the segment is about it. */
-  readonly previousRevision: number | undefined
-  readonly previousLength: number
-  readonly valueLength: number
-}
+import type { RecordType } from '../history-record.ts'
+import { recordTypes, type EntryColumns } from './entry-columns.ts'
 
 /** A part of a stream of bytes. */
 export interface Extent {
@@ -31,11 +18,8 @@ export class EntryTable {
   readonly hashes: Uint32Array
   readonly revisions: Float64Array
   readonly #times: Float64Array
-  readonly #previousDeltas: Float64Array
-  readonly #keyNumbers: Uint32Array
-  readonly #lengths: { values: Uint32Array; previous: Uint32Array; origins: Uint32Array }
-  readonly #starts: { values: Float64Array; origins: Float64Array }
-  readonly #flags: Uint8Array
+  readonly #columns: EncodedColumns
+  readonly #starts: { values: Float64Array; details: Float64Array }
   readonly #keyBytes: Buffer
   readonly #keyEnds: Float64Array
   readonly #keys: (string | undefined)[]
@@ -44,33 +28,21 @@ export class EntryTable {
   readonly #firstOfKey: Uint32Array
 
   constructor(encoded: Uint8Array) {
-    const bytes = encoded.byteOffset % 8 === 0 ? encoded : Uint8Array.from(encoded)
-    const [count = 0, keyCount = 0] = new Uint32Array(bytes.buffer, bytes.byteOffset, 2)
-    let at = headerBytes
-    const doubles = (length: number): Float64Array => {
-      at += length * 8
-      return new Float64Array(bytes.buffer, bytes.byteOffset + at - length * 8, length)
-    }
-    const words = (length: number): Uint32Array => {
-      at += length * 4
-      return new Uint32Array(bytes.buffer, bytes.byteOffset + at - length * 4, length)
-    }
+    const columns = decodeTable(encoded)
+    const { count, keyCount } = columns
+    this.#columns = columns
     this.count = count
-    this.revisions = sums(doubles(count))
-    this.#times = sums(doubles(count))
-    this.#previousDeltas = doubles(count)
-    this.#keyNumbers = words(count)
-    this.#lengths = { values: words(count), previous: words(count), origins: words(count) }
-    this.hashes = words(keyCount)
-    this.#keyEnds = sums(words(keyCount))
-    this.#flags = bytes.subarray(at, at + count)
-    this.#keyBytes = Buffer.from(bytes.buffer, bytes.byteOffset + at + count, this.#keyEnds.at(-1) ?? 0)
+    this.revisions = sums(columns.revisionDeltas)
+    this.#times = sums(columns.timeDeltas)
+    this.hashes = columns.hashes
+    this.#keyEnds = sums(columns.keyLengths)
+    this.#keyBytes = columns.keyBytes
     this.#keys = Array.from<string | undefined>({ length: keyCount })
     this.#starts = {
-      values: starts([this.#lengths.previous, this.#lengths.values]),
-      origins: starts([this.#lengths.origins]),
+      values: starts([columns.previousLengths, columns.valueLengths]),
+      details: starts([columns.detailsLengths]),
     }
-    const grouped = groupByKey(this.#keyNumbers, keyCount)
+    const grouped = groupByKey(columns.keyNumbers, keyCount)
     this.#byKey = grouped.entries
     this.#firstOfKey = grouped.firsts
   }
@@ -80,33 +52,32 @@ export class EntryTable {
   }
 
   key(entry: number): string {
-    return this.#key(this.#keyNumbers[entry]!)
+    return this.#key(this.#columns.keyNumbers[entry]!)
   }
 
-  type(entry: number): 'put' | 'delete' {
-    return this.#flags[entry]! & deleteFlag ? 'delete' : 'put'
+  type(entry: number): RecordType {
+    return recordTypes[this.#columns.types[entry]!]!
   }
 
   previousRevision(entry: number): number | undefined {
-    const delta = this.#previousDeltas[entry]!
+    const delta = this.#columns.previousDeltas[entry]!
     return delta === 0 ? undefined : this.revisions[entry]! - delta
   }
 
   /** In the stream of values. */
   previous(entry: number): Extent {
-    return { start: this.#starts.values[entry]!, length: this.#lengths.previous[entry]! }
+    return { start: this.#starts.values[entry]!, length: this.#columns.previousLengths[entry]! }
   }
 
   /** In the stream of values, after the previous one. */
   value(entry: number): Extent {
     const { start, length } = this.previous(entry)
-    return { start: start + length, length: this.#lengths.values[entry]! }
+    return { start: start + length, length: this.#columns.valueLengths[entry]! }
   }
 
-  /** In the stream of origins. */
-  origin(entry: number): Extent | undefined {
-    if (!(this.#flags[entry]! & originFlag)) return undefined
-    return { start: this.#starts.origins[entry]!, length: this.#lengths.origins[entry]! }
+  /** In the stream of details. */
+  details(entry: number): Extent {
+    return { start: this.#starts.details[entry]!, length: this.#columns.detailsLengths[entry]! }
   }
 
   /** Ascending. */
@@ -135,56 +106,105 @@ export class EntryTable {
   }
 }
 
-export function encodeTable(entries: readonly TableEntry[]): Uint8Array {
-  const keyNumbers = new Map<string, number>()
-  for (const { key } of entries) if (!keyNumbers.has(key)) keyNumbers.set(key, keyNumbers.size)
-  const keys = [...keyNumbers.keys()].map(key => Buffer.from(key))
-  const count = entries.length
-  let at = headerBytes
-  const keyBytes = keys.reduce((sum, key) => sum + key.length, 0)
-  const bytes = new Uint8Array(headerBytes + count * (3 * 8 + 4 * 4 + 1) + keys.length * 8 + keyBytes)
-  const doubles = (values: Iterable<number>): void => {
-    const column = Float64Array.from(values)
-    bytes.set(new Uint8Array(column.buffer), at)
-    at += column.byteLength
-  }
-  const words = (values: Iterable<number>): void => {
-    const column = Uint32Array.from(values)
-    bytes.set(new Uint8Array(column.buffer), at)
-    at += column.byteLength
-  }
+/** Entries, and the keys that the entries before them do not have. */
+export interface TablePart {
+  readonly firstEntry: number
+  readonly endEntry: number
+  readonly firstKey: number
+  readonly endKey: number
+}
+
+export interface EncodedColumns {
+  readonly count: number
+  readonly keyCount: number
+  readonly revisionDeltas: Float64Array
+  readonly timeDeltas: Float64Array
+  /** To the revision; 0 if there is no previous version. */
+  readonly previousDeltas: Float64Array
+  /** In the whole segment. */
+  readonly keyNumbers: Uint32Array
+  readonly valueLengths: Uint32Array
+  readonly previousLengths: Uint32Array
+  readonly detailsLengths: Uint32Array
+  readonly keyLengths: Uint32Array
+  readonly hashes: Uint32Array
+  readonly types: Uint8Array
+  readonly keyBytes: Buffer
+}
+
+export function encodeTable(columns: EntryColumns, part: TablePart): Uint8Array {
+  const { firstEntry, endEntry, firstKey, endKey } = part
+  const keys = columns.keys.slice(firstKey, endKey)
+  const keyBytes = Buffer.from(keys.join(''))
+  const count = endEntry - firstEntry
+  const bytes = new Uint8Array(headerBytes + count * entryBytes + keys.length * keyWidth + keyBytes.length)
   new Uint32Array(bytes.buffer, 0, 2).set([count, keys.length])
-  doubles(deltas(entries.map(({ revision }) => revision)))
-  doubles(deltas(entries.map(({ timeMs }) => timeMs)))
-  doubles(entries.map(({ revision, previousRevision = revision }) => revision - previousRevision))
-  words(entries.map(({ key }) => keyNumbers.get(key)!))
-  words(entries.map(({ valueLength }) => valueLength))
-  words(entries.map(({ previousLength }) => previousLength))
-  words(entries.map(({ origin }) => origin?.length ?? 0))
-  words(keys.map(key => crc32(key)))
-  words(keys.map(key => key.length))
-  for (const { type, origin } of entries)
-    bytes[at++] = (type === 'delete' ? deleteFlag : 0) | (origin === undefined ? 0 : originFlag)
-  for (const key of keys) {
-    bytes.set(key, at)
-    at += key.length
+  const encoded = viewColumns(bytes)
+  const { revisions, times, previousRevisions } = columns
+  for (let entry = firstEntry; entry < endEntry; entry++) {
+    const at = entry - firstEntry
+    const [revision, previous] = [revisions[entry]!, previousRevisions[entry]!]
+    encoded.revisionDeltas[at] = at === 0 ? revision : revision - revisions[entry - 1]!
+    encoded.timeDeltas[at] = at === 0 ? times[entry]! : times[entry]! - times[entry - 1]!
+    encoded.previousDeltas[at] = previous === 0 ? 0 : revision - previous
   }
+  for (const name of copied) encoded[name].set(columns[name].subarray(firstEntry, endEntry))
+  encoded.types.set(columns.types.subarray(firstEntry, endEntry))
+  const isAscii = keyBytes.length === keys.reduce((sum, key) => sum + key.length, 0)
+  for (const [index, key] of keys.entries()) {
+    encoded.keyLengths[index] = isAscii ? key.length : Buffer.byteLength(key)
+    encoded.hashes[index] = keyHash(key)
+  }
+  bytes.set(keyBytes, bytes.length - keyBytes.length)
   return bytes
 }
 
-export function keyHash(key: string): number {
-  return crc32(key)
+export function decodeTable(encoded: Uint8Array): EncodedColumns {
+  return viewColumns(encoded.byteOffset % 8 === 0 ? encoded : Uint8Array.from(encoded))
 }
+
+function viewColumns({ buffer, byteOffset, byteLength }: Uint8Array): EncodedColumns {
+  const [count = 0, keyCount = 0] = new Uint32Array(buffer, byteOffset, 2)
+  let at = byteOffset + headerBytes
+  const doubles = (length: number): Float64Array => {
+    at += length * 8
+    return new Float64Array(buffer, at - length * 8, length)
+  }
+  const words = (length: number): Uint32Array => {
+    at += length * 4
+    return new Uint32Array(buffer, at - length * 4, length)
+  }
+  const columns = {
+    count,
+    keyCount,
+    revisionDeltas: doubles(count),
+    timeDeltas: doubles(count),
+    previousDeltas: doubles(count),
+    keyNumbers: words(count),
+    valueLengths: words(count),
+    previousLengths: words(count),
+    detailsLengths: words(count),
+    keyLengths: words(keyCount),
+    hashes: words(keyCount),
+    types: new Uint8Array(buffer, at, count),
+  }
+  return { ...columns, keyBytes: Buffer.from(buffer, at + count, byteOffset + byteLength - at - count) }
+}
+
+/** FNV-1a. */
+export function keyHash(key: string): number {
+  let hash = 0x81_1c_9d_c5
+  for (let index = 0; index < key.length; index++)
+    hash = Math.imul(hash ^ key.charCodeAt(index), 0x01_00_01_93)
+  return hash >>> 0
+}
+
+const copied = ['keyNumbers', 'valueLengths', 'previousLengths', 'detailsLengths'] as const
 
 /** Number of entries and of keys; padded so that columns of doubles are aligned. */
 const headerBytes = 16
-
-const deleteFlag = 1
-const originFlag = 2
-
-function deltas(values: readonly number[]): number[] {
-  return values.map((value, index) => value - (index === 0 ? 0 : values[index - 1]!))
-}
+const entryBytes = 3 * 8 + 4 * 4 + 1
+const keyWidth = 2 * 4
 
 function sums(values: ArrayLike<number>): Float64Array {
   const result = new Float64Array(values.length)

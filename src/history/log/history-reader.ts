@@ -214,7 +214,9 @@ function stateEntry(
     const entry = entries[index]!
     const entryRevision = content.revision(entry)
     if (entryRevision > revision) continue
-    return content.type(entry) === 'delete' ? 'absent' : { entry, revision: entryRevision, isPrevious: false }
+    return content.type(entry) === 'DELETED'
+      ? 'absent'
+      : { entry, revision: entryRevision, isPrevious: false }
   }
   const first = entries[0]
   if (first === undefined) return undefined

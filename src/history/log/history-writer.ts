@@ -8,13 +8,16 @@ import { messageOf } from '#/base/message-of.ts'
 import type { Clock, Timer } from '#/platform/platform.ts'
 import type { ThrottledLog } from '#/platform/throttled-log.ts'
 import { TimeSlices } from '#/platform/time-slices.ts'
-import type { RetainedSince } from '../history-log.ts'
+import type { HistoryStatus, RetainedSince } from '../history-log.ts'
 import type { NewRecord } from '../history-record.ts'
 import { encodeJournalHeader } from './journal.ts'
+import type { Compress } from './compression.ts'
+import { segmentRecords } from './entry-columns.ts'
 import type { LoadedSegments } from './load-segments.ts'
-import { frameRawBytes, OpenSegment } from './open-segment.ts'
+import { OpenSegment } from './open-segment.ts'
 import { SealedSegment } from './sealed-segment.ts'
 import { decodeTrailer, encodeSegment, trailerBytes, type SegmentIndex } from './segment-file.ts'
+import type { SegmentMemory } from './segment-memory.ts'
 import type { Segment } from './segment.ts'
 import type { SegmentStorage } from './segment-storage.ts'
 
@@ -27,6 +30,8 @@ export interface HistoryWriterOptions {
   /** Size of values at which a segment is sealed. */
   readonly segmentRawBytes: number
   readonly indexes: LruMap<number, SegmentIndex>
+  readonly compress: Compress
+  readonly memory: SegmentMemory
 }
 
 export class HistoryWriter implements AsyncDisposable {
@@ -46,8 +51,10 @@ export class HistoryWriter implements AsyncDisposable {
   #timer: Timer | undefined
   /** At most one is running. */
   #working: Promise<void> | undefined
-  /** Nothing is tried before the timer. */
-  #isFailing = false
+  /** Why nothing is tried before the timer. */
+  #failure: string | undefined
+  #writeFailures = 0
+  #lostRecords = 0
   #isClosed = false
 
   constructor(options: HistoryWriterOptions, { sealed, full, open, nextNumber }: LoadedSegments) {
@@ -71,21 +78,37 @@ export class HistoryWriter implements AsyncDisposable {
     return this.#last?.revision ?? 0
   }
 
+  get status(): Omit<HistoryStatus, 'retainedSince'> {
+    return {
+      sizeBytes: this.#sizeBytes,
+      damagedSegments: this.#sealed.reduce((count, { isDamaged }) => count + (isDamaged ? 1 : 0), 0),
+      writeFailures: this.#writeFailures,
+      lostRecords: this.#lostRecords,
+      failure: this.#failure,
+    }
+  }
+
   append(records: readonly NewRecord[]): void {
     if (this.#isClosed) return
     const nowMs = this.#options.clock.now()
+    // Keys that expired together share a revision.
+    const knownRevision = this.lastRevision
+    let begins = false
     for (const record of records) {
       const { revision } = record
-      if (revision <= this.lastRevision) continue
+      if (revision <= knownRevision) continue
       const timeMs = Math.floor(record.timeMs)
       if (this.#open && this.#isFull(this.#open, nowMs)) this.#close(this.#open)
       const isContinued = this.#last && !this.#hasGap
+      begins ||= !isContinued
       this.#open ??= this.#begin(isContinued ? this.#last! : { revision: revision - 1, timeMs })
       this.#hasGap = false
       this.#open.add(record)
       this.#last = { revision, timeMs }
     }
-    this.#schedule()
+    // After a crash the recorder continues behind the last record, so that a first one must not be lost.
+    if (begins && !this.#isFailing) void this.#work('all')
+    else this.#schedule()
   }
 
   noteGap(): void {
@@ -108,7 +131,7 @@ export class HistoryWriter implements AsyncDisposable {
     const nowMs = this.#options.clock.now()
     if (this.#open && this.#isOld(this.#open, nowMs)) this.#close(this.#open)
     const isDue = this.#full.length > 0 || this.#isExpired(this.#sealed[0], nowMs)
-    if (isDue && !this.#isFailing && !this.#isClosed) await this.#work()
+    if (isDue && !this.#isFailing && !this.#isClosed) await this.#work('full')
   }
 
   async reset(): Promise<void> {
@@ -138,12 +161,12 @@ export class HistoryWriter implements AsyncDisposable {
     this.#timer?.cancel()
     this.#timer = undefined
     while (this.#working) await this.#working
-    if (!this.#isFailing) await this.#work()
+    if (!this.#isFailing) await this.#work('all')
     await this.#options.storage[Symbol.asyncDispose]()
   }
 
   #begin(base: RetainedSince): OpenSegment {
-    return new OpenSegment({ number: this.#nextNumber++, base })
+    return new OpenSegment({ number: this.#nextNumber++, base, memory: this.#options.memory })
   }
 
   /** Ends the open segment: it is to be sealed. */
@@ -154,8 +177,13 @@ export class HistoryWriter implements AsyncDisposable {
       return
     }
     // The next segment does not continue the one before, so the gap is known.
+    this.#lostRecords += segment.count
     const fields = { records: segment.count }
     this.#options.log.warn('gap', 'Records of the history are lost, because they cannot be written', fields)
+  }
+
+  get #isFailing(): boolean {
+    return this.#failure !== undefined
   }
 
   #isFull(segment: OpenSegment, nowMs: number): boolean {
@@ -175,60 +203,65 @@ export class HistoryWriter implements AsyncDisposable {
   #isExpired(segment: SealedSegment | undefined, nowMs: number): boolean {
     if (segment === undefined) return false
     const { maxAgeMs, maxBytes } = this.#options
-    const sizeBytes = this.#sealed.reduce((sum, each) => sum + each.sizeBytes, this.#open?.storedBytes ?? 0)
-    return segment.lastTimeMs <= nowMs - maxAgeMs || sizeBytes > maxBytes
+    return segment.lastTimeMs <= nowMs - maxAgeMs || this.#sizeBytes > maxBytes
+  }
+
+  get #sizeBytes(): number {
+    return this.#sealed.reduce((sum, each) => sum + each.sizeBytes, this.#open?.storedBytes ?? 0)
   }
 
   #schedule(): void {
     if (this.#isClosed || this.#isFailing || this.#working) return
-    if (this.#isUrgent()) void this.#work()
-    else if (this.#open && this.#open.bufferedCount > 0)
-      this.#timer ??= this.#options.clock.setTimer(flushMs, () => void this.#work())
+    if (this.#isUrgent()) void this.#work('full')
+    else if (this.#open && this.#open.storedCount < this.#open.count)
+      this.#timer ??= this.#options.clock.setTimer(flushMs, () => void this.#work('all'))
   }
 
   #isUrgent(): boolean {
-    return this.#full.length > 0 || (this.#open?.bufferedBytes ?? 0) >= frameRawBytes
+    return this.#full.length > 0 || this.#open?.hasFullBlock === true
   }
 
-  #work(): Promise<void> {
+  #work(blocks: 'all' | 'full'): Promise<void> {
     this.#timer?.cancel()
     this.#timer = undefined
-    return (this.#working ??= this.#writeAll())
+    return (this.#working ??= this.#write(blocks))
   }
 
   /** Never rejects. */
-  async #writeAll(): Promise<void> {
+  async #write(blocks: 'all' | 'full'): Promise<void> {
     const { clock, log } = this.#options
     // Nothing is encoded in the call of `append`.
     await clock.turn()
     try {
       do {
         while (this.#full[0]) await this.#seal(this.#full[0])
-        await this.#flush()
+        await this.#flush(blocks)
         await this.#removeExpired()
       } while (this.#isUrgent())
-      this.#isFailing = false
+      this.#failure = undefined
     } catch (error) {
-      log.warn('write', 'Failed to write the history', { error: messageOf(error) })
+      this.#failure = messageOf(error)
+      this.#writeFailures++
+      log.warn('write', 'Failed to write the history', { error: this.#failure })
       this.#journalOf = undefined
-      this.#isFailing = true
-      if (!this.#isClosed) this.#timer = clock.setTimer(retryMs, () => void this.#work())
+      if (!this.#isClosed) this.#timer = clock.setTimer(retryMs, () => void this.#work('all'))
     }
     this.#working = undefined
     this.#schedule()
   }
 
-  /** Writes what is buffered now, unless the segment becomes full meanwhile. */
-  async #flush(): Promise<void> {
+  /** Writes full blocks, or all that is buffered now, unless the segment becomes full meanwhile. */
+  async #flush(blocks: 'all' | 'full'): Promise<void> {
     const segment = this.#open
     if (segment === undefined) return
+    const { storage, compress } = this.#options
     const slices = this.#slices()
-    for (let rest = segment.bufferedCount; rest > 0 && segment === this.#open;) {
+    const count = blocks === 'all' ? segment.count : 0
+    while (segment === this.#open && (segment.storedCount < count || segment.hasFullBlock)) {
       await this.#openJournal(segment)
-      const frame = segment.encodeFrame()
-      await this.#options.storage.appendToJournal(frame.bytes)
+      const frame = await segment.encodeFrame(compress)
+      await storage.appendToJournal(frame.bytes)
       segment.commit(frame)
-      rest -= frame.count
       await slices.pause()
     }
   }
@@ -247,21 +280,23 @@ export class HistoryWriter implements AsyncDisposable {
   }
 
   async #seal(segment: OpenSegment): Promise<void> {
-    const { storage, indexes } = this.#options
+    const { storage, indexes, compress } = this.#options
     const { number } = segment
     if (segment.count > 0) {
       const slices = this.#slices()
-      while (segment.bufferedCount > 0) {
-        segment.commit(segment.encodeFrame())
+      while (segment.storedCount < segment.count) {
+        segment.commit(await segment.encodeFrame(compress))
         await slices.pause()
       }
-      const content = await encodeSegment(segment, slices)
+      const content = await encodeSegment(segment, { slices, compress })
       const trailer = decodeTrailer(content.subarray(-trailerBytes))!
       const sizeBytes = content.length
       await storage.writeSegment(number, content)
       const openRead = (): ReturnType<SegmentStorage['openSegment']> => storage.openSegment(number)
-      this.#sealed.push(new SealedSegment({ number, sizeBytes, trailer, openRead, indexes }))
+      const sealed = new SealedSegment({ number, sizeBytes, trailer, openRead, indexes })
+      this.#sealed.push(sealed)
       this.#sealed.sort((left, right) => left.number - right.number)
+      segment.release(sealed)
     }
     this.#full.shift()
     if (this.#journalOf === segment) this.#journalOf = undefined
@@ -287,9 +322,6 @@ const retryMs = 10_000
 
 /** A segment is at most this part of what is retained, which is the granularity of the retention. */
 const partsOfRetention = 8
-
-/** Bounds the size of an index in memory. */
-const segmentRecords = 8_192
 
 /** Bounds the full segments in memory while the disk fails, and while it is slow. */
 const fullMaxFailing = 4

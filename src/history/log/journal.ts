@@ -1,13 +1,12 @@
 /**
  * The file of the open segment: a header, and a frame for the records of about a second. A frame is a
- * checksum, the compressed entries with their origins, and the compressed values. After a crash the frames up
+ * checksum, the compressed entries with their details, and the compressed values. After a crash the frames up
  * to the first incomplete one are read.
  */
 import { crc32 } from 'node:zlib'
 import { unpooledConcat } from '#/base/unpooled-bytes.ts'
 import type { RetainedSince } from '../history-log.ts'
-import { compress, decompress } from './compression.ts'
-import { encodeTable, EntryTable, type TableEntry } from './entry-table.ts'
+import { decompress, type Compress } from './compression.ts'
 
 export interface Frame {
   readonly bytes: Uint8Array
@@ -16,24 +15,30 @@ export interface Frame {
   readonly valuesRawLength: number
 }
 
-export function encodeFrame(entries: readonly TableEntry[], values: readonly Uint8Array[]): Frame {
-  const table = encodeTable(entries)
+export interface FrameContent {
+  /** The encoded entries. */
+  readonly table: Uint8Array
+  readonly details: readonly Uint8Array[]
+  readonly values: Uint8Array
+}
+
+export async function encodeFrame(
+  { table, details, values }: FrameContent,
+  compress: Compress,
+): Promise<Frame> {
   const prefix = new Uint8Array(tableAt)
   new DataView(prefix.buffer).setUint32(0, table.length, true)
-  const origins = entries.flatMap(({ origin }) => origin ?? [])
-  const head = unpooledConcat([prefix, table, ...origins])
-  const raw = unpooledConcat(values)
-  const compressedHead = compress(head)
-  const compressedValues = compress(raw)
-  const bytes = Buffer.allocUnsafeSlow(frameHeaderBytes + compressedHead.length + compressedValues.length)
-  const lengths = [compressedHead.length, head.length, compressedValues.length, raw.length]
+  const head = unpooledConcat([prefix, table, ...details])
+  const [compressedHead, compressedValues] = [await compress(head), await compress(values)]
+  const valuesAt = frameHeaderBytes + compressedHead.length
+  const bytes = Buffer.allocUnsafeSlow(valuesAt + compressedValues.length)
+  const lengths = [compressedHead.length, head.length, compressedValues.length, values.length]
   bytes.writeUInt32LE(frameMagic, 0)
   for (const [index, length] of lengths.entries()) bytes.writeUInt32LE(length, 8 + index * 4)
   bytes.set(compressedHead, frameHeaderBytes)
-  bytes.set(compressedValues, frameHeaderBytes + compressedHead.length)
+  bytes.set(compressedValues, valuesAt)
   bytes.writeUInt32LE(crc32(bytes.subarray(8)), 4)
-  const valuesAt = frameHeaderBytes + compressedHead.length
-  return { bytes, values: bytes.subarray(valuesAt), valuesRawLength: raw.length }
+  return { bytes, values: bytes.subarray(valuesAt), valuesRawLength: values.length }
 }
 
 export function encodeJournalHeader({ revision, timeMs }: RetainedSince): Uint8Array {
@@ -53,8 +58,8 @@ export function decodeJournalHeader(content: Buffer): RetainedSince | undefined 
 }
 
 export interface DecodedFrame extends Frame {
-  readonly table: EntryTable
-  readonly origins: Uint8Array
+  readonly table: Uint8Array
+  readonly details: Uint8Array
   /** Position in the file. */
   readonly endBytes: number
 }
@@ -73,16 +78,16 @@ export function* decodeFrames(content: Buffer): Generator<DecodedFrame, void, un
       bytes: content.subarray(at, end),
       values: content.subarray(headEnd, end),
       valuesRawLength: content.readUInt32LE(at + 20),
-      table: new EntryTable(head.subarray(tableAt, tableEnd)),
-      origins: head.subarray(tableEnd),
+      table: head.subarray(tableAt, tableEnd),
+      details: head.subarray(tableEnd),
       endBytes: end,
     }
     at = end
   }
 }
 
-const journalMagic = 0x31_6a_68_6b
-const frameMagic = 0x31_66_68_6b
+const journalMagic = 0x32_6a_68_6b
+const frameMagic = 0x32_66_68_6b
 
 export const journalHeaderBytes = 24
 const frameHeaderBytes = 24

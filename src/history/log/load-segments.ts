@@ -9,6 +9,7 @@ import { decodeFrames, decodeJournalHeader, journalHeaderBytes } from './journal
 import { OpenSegment } from './open-segment.ts'
 import { SealedSegment } from './sealed-segment.ts'
 import { decodeTrailer, trailerBytes, type SegmentIndex, type SegmentTrailer } from './segment-file.ts'
+import type { SegmentMemory } from './segment-memory.ts'
 import type { SegmentStorage } from './segment-storage.ts'
 
 export interface LoadOptions {
@@ -16,6 +17,7 @@ export interface LoadOptions {
   readonly clock: Clock
   readonly log: Log
   readonly indexes: LruMap<number, SegmentIndex>
+  readonly memory: SegmentMemory
 }
 
 export interface LoadedSegments {
@@ -89,7 +91,7 @@ async function readJournal(options: LoadOptions, number: number): Promise<OpenSe
       await storage.removeJournal(number)
       return undefined
     }
-    const segment = new OpenSegment({ number, base })
+    const segment = new OpenSegment({ number, base, memory: options.memory })
     segment.storedBytes = journalHeaderBytes
     for (const frame of decodeFrames(content)) {
       segment.restore(frame)

@@ -5,6 +5,7 @@ import type { RetainedSince } from '../history-log.ts'
 import type { RangeRecord } from '../history-record.ts'
 import { ChunkReader } from './chunk-reader.ts'
 import { keyHash, type EntryTable } from './entry-table.ts'
+import { decodeDetails } from './record-details.ts'
 import type { Segment, SegmentContent } from './segment.ts'
 import {
   readIndex,
@@ -50,8 +51,8 @@ export class SealedSegment implements Segment {
   }
 
   async open(): Promise<SegmentContent> {
-    const { values, origins, table } = await this.#index()
-    return content(table, { values: this.#reader(values), origins: this.#reader(origins) })
+    const { values, details, table } = await this.#index()
+    return content(table, { values: this.#reader(values), details: this.#reader(details) })
   }
 
   async #index(): Promise<SegmentIndex> {
@@ -75,10 +76,10 @@ export class SealedSegment implements Segment {
 
 interface Readers {
   readonly values: ChunkReader<FileChunk>
-  readonly origins: ChunkReader<FileChunk>
+  readonly details: ChunkReader<FileChunk>
 }
 
-function content(table: EntryTable, { values, origins }: Readers): SegmentContent {
+function content(table: EntryTable, { values, details }: Readers): SegmentContent {
   return {
     count: table.count,
     revision: entry => table.revisions[entry]!,
@@ -89,17 +90,14 @@ function content(table: EntryTable, { values, origins }: Readers): SegmentConten
     previousRevision: entry => table.previousRevision(entry),
     entriesOf: key => table.entriesOf(key),
     withPrefix: prefix => table.withPrefix(prefix),
-    read: async (entry, { withValue }): Promise<RangeRecord> => {
-      const origin = table.origin(entry)
-      return {
-        revision: table.revisions[entry]!,
-        timeMs: table.timeMs(entry),
-        key: table.key(entry),
-        type: table.type(entry),
-        origin: origin && (await origins.read(origin)),
-        value: withValue ? await values.read(table.value(entry)) : undefined,
-      }
-    },
+    read: async (entry, { withValue }): Promise<RangeRecord> => ({
+      revision: table.revisions[entry]!,
+      timeMs: table.timeMs(entry),
+      key: table.key(entry),
+      type: table.type(entry),
+      ...decodeDetails(await details.read(table.details(entry))),
+      value: withValue ? await values.read(table.value(entry)) : undefined,
+    }),
     readValue: entry => values.read(table.value(entry)),
     readPrevious: entry => values.read(table.previous(entry)),
   }

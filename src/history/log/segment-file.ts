@@ -1,5 +1,5 @@
 /**
- * The file of a sealed segment: chunks of compressed values and origins, the index, and a trailer of fixed
+ * The file of a sealed segment: chunks of compressed values and details, the index, and a trailer of fixed
  * size. The index has the positions of the chunks and the table of entries. Everything read is verified by
  * checksums.
  */
@@ -8,7 +8,7 @@ import type { ReadFile } from '#/platform/platform.ts'
 import type { TimeSlices } from '#/platform/time-slices.ts'
 import type { RetainedSince } from '../history-log.ts'
 import type { Chunk } from './chunk-reader.ts'
-import { compress, decompress } from './compression.ts'
+import { decompress, type Compress } from './compression.ts'
 import { encodeTable, EntryTable } from './entry-table.ts'
 import { frameRawBytes, type CompressedChunk, type OpenSegment } from './open-segment.ts'
 
@@ -32,12 +32,20 @@ export interface FileChunk extends Chunk {
 
 export interface SegmentIndex {
   readonly values: readonly FileChunk[]
-  readonly origins: readonly FileChunk[]
+  readonly details: readonly FileChunk[]
   readonly table: EntryTable
 }
 
+export interface EncodeOptions {
+  readonly slices: TimeSlices
+  readonly compress: Compress
+}
+
 /** All records are in chunks, none is buffered. Pauses between chunks. */
-export async function encodeSegment(segment: OpenSegment, slices: TimeSlices): Promise<Uint8Array> {
+export async function encodeSegment(
+  segment: OpenSegment,
+  { slices, compress }: EncodeOptions,
+): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let at = 0
   const add = (bytes: Uint8Array): void => {
@@ -53,11 +61,13 @@ export async function encodeSegment(segment: OpenSegment, slices: TimeSlices): P
     }
     return placed
   }
-  const values = await place(mergeChunks(segment.chunks, slices))
-  const origins = await place(originChunks(segment))
-  const index = encodeIndex({ values, origins, table: encodeTable(segment.entries) })
+  const values = await place(mergeChunks(segment.chunks, { slices, compress }))
+  const details = await place(detailsChunks(segment, compress))
+  const { columns } = segment
+  const part = { firstEntry: 0, endEntry: columns.count, firstKey: 0, endKey: columns.keys.length }
+  const index = encodeIndex({ values, details, table: encodeTable(columns, part) })
   await slices.pause()
-  const compressed = compress(index)
+  const compressed = await compress(index)
   const trailer = encodeTrailer({
     base: segment.base,
     lastRevision: segment.lastRevision,
@@ -101,7 +111,7 @@ export function readIndex(file: ReadFile, trailer: SegmentTrailer): SegmentIndex
   const compressed = readVerified(file, { at: indexAt, length: indexLength, checksum: indexChecksum })
   const raw = decompress(compressed, indexRawLength)
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
-  const [valueCount, originCount] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
+  const [valueCount, detailsCount] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
   const chunks = (first: number, count: number): FileChunk[] => {
     let start = 0
     return Array.from({ length: count }, (_, index) => {
@@ -117,10 +127,10 @@ export function readIndex(file: ReadFile, trailer: SegmentTrailer): SegmentIndex
       }
     })
   }
-  const tableAt = indexHeaderBytes + (valueCount + originCount) * chunkBytes
+  const tableAt = indexHeaderBytes + (valueCount + detailsCount) * chunkBytes
   return {
     values: chunks(0, valueCount),
-    origins: chunks(valueCount, originCount),
+    details: chunks(valueCount, detailsCount),
     table: new EntryTable(raw.subarray(tableAt)),
   }
 }
@@ -137,7 +147,7 @@ export function readVerified(
 
 export const trailerBytes = 72
 
-const magic = 0x31_73_68_6b
+const magic = 0x32_73_68_6b
 const indexHeaderBytes = 8
 /** A multiple of 8, which aligns the table. */
 const chunkBytes = 24
@@ -145,14 +155,14 @@ const chunkBytes = 24
 /** Many small chunks of quiet times become few, which compress better. */
 async function* mergeChunks(
   chunks: readonly CompressedChunk[],
-  slices: TimeSlices,
+  options: EncodeOptions,
 ): AsyncGenerator<CompressedChunk, void, undefined> {
   let run: CompressedChunk[] = []
   let runBytes = 0
   for (const chunk of chunks) {
     const isLarge = chunk.rawLength >= frameRawBytes / 2
     if (run.length > 0 && (isLarge || runBytes + chunk.rawLength > frameRawBytes)) {
-      yield* mergeRun(run, slices)
+      yield* mergeRun(run, options)
       run = []
       runBytes = 0
     }
@@ -163,12 +173,12 @@ async function* mergeChunks(
       runBytes += chunk.rawLength
     }
   }
-  yield* mergeRun(run, slices)
+  yield* mergeRun(run, options)
 }
 
 async function* mergeRun(
   run: readonly CompressedChunk[],
-  slices: TimeSlices,
+  { slices, compress }: EncodeOptions,
 ): AsyncGenerator<CompressedChunk, void, undefined> {
   const [first] = run
   if (first === undefined || run.length === 1) return yield* run
@@ -178,34 +188,26 @@ async function* mergeRun(
     await slices.pause()
   }
   const joined = Buffer.concat(raw)
-  yield { start: first.start, rawLength: joined.length, bytes: compress(joined) }
+  yield { start: first.start, rawLength: joined.length, bytes: await compress(joined) }
 }
 
-async function* originChunks({ entries }: OpenSegment): AsyncGenerator<CompressedChunk, void, undefined> {
-  let start = 0
-  let parts: Uint8Array[] = []
-  let rawLength = 0
-  for (const [index, { origin }] of entries.entries()) {
-    if (origin) parts.push(origin)
-    rawLength += origin?.length ?? 0
-    const isEnd = index === entries.length - 1
-    if (rawLength === 0 || (rawLength < frameRawBytes && !isEnd)) continue
-    yield { start, rawLength, bytes: compress(Buffer.concat(parts)) }
-    start += rawLength
-    parts = []
-    rawLength = 0
-  }
+async function* detailsChunks(
+  { details }: OpenSegment,
+  compress: Compress,
+): AsyncGenerator<CompressedChunk, void, undefined> {
+  for (const { start, length, content } of details)
+    yield { start, rawLength: length, bytes: await compress(content) }
 }
 
 interface EncodedIndex extends Omit<SegmentIndex, 'table'> {
   readonly table: Uint8Array
 }
 
-function encodeIndex({ values, origins, table }: EncodedIndex): Uint8Array {
-  const head = Buffer.alloc(indexHeaderBytes + (values.length + origins.length) * chunkBytes)
+function encodeIndex({ values, details, table }: EncodedIndex): Uint8Array {
+  const head = Buffer.alloc(indexHeaderBytes + (values.length + details.length) * chunkBytes)
   head.writeUInt32LE(values.length, 0)
-  head.writeUInt32LE(origins.length, 4)
-  for (const [index, chunk] of [...values, ...origins].entries()) {
+  head.writeUInt32LE(details.length, 4)
+  for (const [index, chunk] of [...values, ...details].entries()) {
     const at = indexHeaderBytes + index * chunkBytes
     head.writeDoubleLE(chunk.at, at)
     head.writeUInt32LE(chunk.length, at + 8)

@@ -1,6 +1,6 @@
 /** A part of the log with consecutive revisions: the open one in memory, or a sealed one. */
 import type { RetainedSince } from '../history-log.ts'
-import type { RangeRecord } from '../history-record.ts'
+import type { RangeRecord, RecordType } from '../history-record.ts'
 
 export interface Segment {
   readonly number: number
@@ -21,7 +21,7 @@ export interface SegmentContent {
   revision(entry: number): number
   timeMs(entry: number): number
   key(entry: number): string
-  type(entry: number): 'put' | 'delete'
+  type(entry: number): RecordType
   valueBytes(entry: number): number
   /** Of the first entry of a key in a segment, unless it was created then. */
   previousRevision(entry: number): number | undefined

@@ -10,7 +10,7 @@ export class HistoryModel {
     return this.records.at(-1)?.revision ?? 0
   }
 
-  /** A put or, without a value, a deletion. */
+  /** A creation or update or, without a value, a deletion. */
   write(write: {
     readonly revision: number
     readonly timeMs: number
@@ -19,14 +19,16 @@ export class HistoryModel {
   }): NewRecord {
     const { revision, timeMs, key } = write
     const before = this.#last(key, revision)
-    const previous = before?.type === 'put' ? { revision: before.revision, value: before.value } : undefined
+    const previous =
+      before && before.type !== 'DELETED' ? { revision: before.revision, value: before.value } : undefined
     assert.ok(write.value !== undefined || previous, 'only what exists can be deleted')
     const record: NewRecord = {
       revision,
       timeMs,
       key,
-      type: write.value === undefined ? 'delete' : 'put',
+      type: write.value === undefined ? 'DELETED' : previous ? 'MODIFIED' : 'ADDED',
       value: write.value === undefined ? previous!.value : Buffer.from(write.value),
+      uid: previous || revision % 5 !== 0 ? `uid-${revision}` : '',
       origin: revision % 3 === 0 ? undefined : Buffer.from(`origin ${revision}`),
       previous,
     }
@@ -35,7 +37,7 @@ export class HistoryModel {
   }
 
   exists(key: string): boolean {
-    return this.#last(key, Infinity)?.type === 'put'
+    return (this.#last(key, Infinity)?.type ?? 'DELETED') !== 'DELETED'
   }
 
   /** What a reader makes of an answer of the log: an unchanged key is what it is now. */
@@ -44,13 +46,13 @@ export class HistoryModel {
     if (state.type !== 'unchanged') return state.type
     const now = this.#last(key, Infinity)
     // A key that does not exist now, and of which nothing is recorded, has not existed.
-    if (now === undefined || now.type === 'delete') return 'absent'
+    if (now === undefined || now.type === 'DELETED') return 'absent'
     return now.revision <= revision ? `${now.revision} ${text(now.value)}` : 'unchanged, although it changed'
   }
 
   stateAt(key: string, revision: number): string {
     const record = this.#last(key, revision)
-    return record?.type === 'put' ? `${record.revision} ${text(record.value)}` : 'absent'
+    return record && record.type !== 'DELETED' ? `${record.revision} ${text(record.value)}` : 'absent'
   }
 
   #last(key: string, revision: number): NewRecord | undefined {
@@ -112,9 +114,9 @@ async function compareRecords(
   }
 }
 
-export function show({ revision, timeMs, key, type, origin, value }: HistoryRecord): string {
+export function show({ revision, timeMs, key, type, uid, origin, value }: HistoryRecord): string {
   const shownOrigin = origin ? text(origin) : '-'
-  return `${revision} ${Math.floor(timeMs)} ${key} ${type} [${shownOrigin}] ${text(value)}`
+  return `${revision} ${Math.floor(timeMs)} ${key} ${type} ${uid} [${shownOrigin}] ${text(value)}`
 }
 
 function text(bytes: Uint8Array): string {

@@ -42,6 +42,7 @@ export class ContainerKills {
         pod: context.pod(),
         action,
         addresses: this.#addresses(),
+        steps: context.steps,
         isRepeated: known !== undefined,
         othersGone: () => tasks.ended(action.after.map(killKey)),
         signal: shortening.signal,

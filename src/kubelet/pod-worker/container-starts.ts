@@ -3,6 +3,7 @@ import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
 import type { Image } from '#/cri/cri.ts'
 import type { ContainerType } from '../kubelet-metrics.ts'
 import { latestInSandbox, usableSandbox } from '../observed-pod.ts'
+import { ImageError } from '../images.ts'
 import type { PodAction, Waiting } from '../plan-pod.ts'
 import { formatPod } from '../kubelet-pod.ts'
 import { fieldPathOf, findContainer, type ContainerKind } from '../pod-containers.ts'
@@ -44,6 +45,7 @@ export class ContainerStarts {
   readonly #images = new Map<string, Promise<Image>>()
   /** Id of the exited container for which a BackOff event was recorded, by name. */
   readonly #backOffRecorded = new Map<string, string>()
+  readonly #backOffs = new Map<string, BackOff>()
 
   constructor(options: ContainerStartsOptions) {
     this.#options = options
@@ -85,6 +87,8 @@ export class ContainerStarts {
     for (const name of waiting.keys()) {
       const target = findContainer(pod, name)
       const ended = observed().containers.find(container => container.name === name)
+      if (ended !== undefined && !this.#backOffs.has(name))
+        this.#backOffs.set(name, { detail: name, startedMs: ended.finishedMs })
       if (target === undefined || ended === undefined || this.#backOffRecorded.get(name) === ended.id)
         continue
       this.#backOffRecorded.set(name, ended.id)
@@ -98,8 +102,10 @@ export class ContainerStarts {
     const { context, signal } = this.#options
     const { name, attempt, restart } = action
     if (restart) this.restarts.set(name, restart)
+    const beganMs = context.dependencies.platform.clock.now()
     try {
       await this.#perform(action)
+      this.#endBackOff(name, beganMs)
       this.failures.delete(name)
       this.retryAtMs.delete(name)
     } catch (error) {
@@ -107,12 +113,32 @@ export class ContainerStarts {
       if (!(error instanceof StartError)) throw error
       const { reason, message, containerId } = error
       this.#countFailure(name, reason)
+      const before = this.failures.get(name)
+      // With the same failure as before the status stays as it is, and the back-off goes on.
+      if (before?.reason !== reason || before.message !== message) {
+        this.#endBackOff(name, beganMs)
+        this.#beginBackOff(name, error)
+      }
       this.failures.set(name, { reason, message })
       const pullRetryAtMs = context.dependencies.platform.clock.now() + pullRetryMs
       this.retryAtMs.set(name, reason === 'ErrImagePull' ? pullRetryAtMs : context.retryTimeMs())
       if (containerId !== undefined) this.toKill.set(containerId, 'FailedPostStartHook')
       context.log('Failed to start container', { container: name, attempt, reason, message })
     }
+  }
+
+  #beginBackOff(name: string, { cause }: StartError): void {
+    const { dependencies, pod } = this.#options.context
+    const image = cause instanceof ImageError ? findContainer(pod(), name)?.container.image : undefined
+    this.#backOffs.set(name, { detail: image ?? name, startedMs: dependencies.platform.clock.now() })
+  }
+
+  #endBackOff(name: string, endedMs: number): void {
+    const backOff = this.#backOffs.get(name)
+    if (backOff === undefined) return
+    this.#backOffs.delete(name)
+    const durationMs = endedMs - backOff.startedMs
+    this.#options.context.steps.addWait({ name: 'back-off', ...backOff, durationMs })
   }
 
   #countFailure(name: string, reason: string): void {
@@ -132,8 +158,11 @@ export class ContainerStarts {
     if (target === undefined || sandbox === undefined || volumes === undefined) return
     dependencies.metrics.starts.startedContainers.with(containerTypes[target.kind]).add()
     const image = this.image(name)
-    if (!pod.spec?.hostNetwork && dependencies.protectPod)
-      await abortable(dependencies.protectPod(pod, sandbox.addresses, signal), signal)
+    const { protectPod } = dependencies
+    if (!pod.spec?.hostNetwork && protectPod) {
+      const protect = (): Promise<void> => abortable(protectPod(pod, sandbox.addresses, signal), signal)
+      await context.steps.runBrief('network-policy', name, protect)
+    }
     this.#images.delete(name)
     const targetContainer = pod.spec?.ephemeralContainers?.find(
       each => each.name === name,
@@ -154,6 +183,13 @@ export class ContainerStarts {
       signal,
     })
   }
+}
+
+/** The wait for the next attempt to start a container. */
+interface BackOff {
+  /** The container, or the image that it lacks. */
+  readonly detail: string
+  readonly startedMs: number
 }
 
 const containerTypes: Readonly<Record<ContainerKind, ContainerType>> = {

@@ -2,6 +2,7 @@ import { LinkedAbort } from '#/base/abort.ts'
 import type { KubeletPod } from '../kubelet-pod.ts'
 import type { KillContainer } from '../plan-pod.ts'
 import { fieldPathOf, findContainer } from '../pod-containers.ts'
+import type { PodSteps } from '../pod-steps.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 
 /** Minimum grace period of any container. */
@@ -11,6 +12,7 @@ export interface ContainerKill {
   readonly pod: KubeletPod
   readonly action: KillContainer
   readonly addresses: readonly string[]
+  readonly steps: PodSteps
   /** The Killing event was recorded and the preStop hook was run before. */
   readonly isRepeated: boolean
   /** Resolves when the containers that have to exit first are gone. */
@@ -58,7 +60,7 @@ async function runHook(
   kill: ContainerKill,
   signal: AbortSignal,
 ): Promise<void> {
-  const { pod, action, addresses } = kill
+  const { pod, action, addresses, steps } = kill
   const target = findContainer(pod, action.name)
   const preStop = target?.container.lifecycle?.preStop
   if (target === undefined || preStop === undefined) return
@@ -69,7 +71,7 @@ async function runHook(
       { pod, container, containerId: action.id, addresses },
       signal,
     )
-    await untilAborted(hook, signal)
+    await steps.run('pre-stop', container.name, () => untilAborted(hook, signal))
   } catch (error) {
     dependencies.platform.log.warn('PreStop hook failed', { container: container.name, error })
     const content = { type: 'Warning', reason: 'FailedPreStopHook', message: 'PreStopHook failed' } as const

@@ -51,13 +51,16 @@ export async function startContainer(
     work.catch((error: unknown) => throwStartError(dependencies, start, { reason, error }))
   const image = await step('ErrImagePull', start.image)
   start.signal.throwIfAborted()
-  const config = await step('CreateContainerConfigError', configure(dependencies, start, image))
+  const config = await step(
+    'CreateContainerConfigError',
+    steps.runBrief('configure', container.name, () => configure(dependencies, start, image)),
+  )
   const context = await sandboxContext(dependencies, pod, sandbox.attempt)
   const request = { sandboxId: sandbox.id, sandbox: sandboxConfigOf(pod, context).config, config }
   start.signal.throwIfAborted()
   // After a resize the container may have larger limits than the whole pod had. Smaller ones are still in use by
   // other containers until those are resized, which updates the pod cgroup again.
-  await cgroups.ensure(pod).catch(() => undefined)
+  await steps.runBrief('cgroup', undefined, () => cgroups.ensure(pod).catch(() => undefined))
   const beganMs = platform.clock.monotonicMs()
   const id = await step(
     'CreateContainerError',

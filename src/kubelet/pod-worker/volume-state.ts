@@ -21,8 +21,12 @@ export class VolumeState {
   #isStale = false
   #failures = 0
   #retryAtMs = 0
-  /** Start of the current wait. */
+  /** Start of the first attempt, while none has succeeded. */
+  #beganMs: number | undefined
+  /** Since when the summary of missing volumes is due to be recorded. */
   #sinceMs: number | undefined
+  /** The volumes that the last failed attempt lacked. */
+  #missing: readonly string[] = []
 
   constructor(options: VolumeStateOptions) {
     this.#options = options
@@ -56,13 +60,16 @@ export class VolumeState {
   }
 
   async prepare(): Promise<void> {
-    const { dependencies, pod, signal, steps } = this.#options
+    const { dependencies, pod, signal } = this.#options
     const { log } = dependencies.platform
     const { namespace, name, uid } = pod().metadata
-    this.#sinceMs ??= this.#now()
+    this.#beganMs ??= this.#now()
+    this.#sinceMs ??= this.#beganMs
     try {
       this.#isStale = false
-      this.#ready = await steps.run('volumes', undefined, () => dependencies.volumes.mount(pod(), signal))
+      this.#ready = await dependencies.volumes.mount(pod(), signal)
+      this.#addStep(this.#beganMs)
+      this.#beganMs = undefined
       this.#failures = 0
       this.#sinceMs = undefined
       log.info('All volumes are attached and mounted for pod', {
@@ -75,6 +82,7 @@ export class VolumeState {
       if (signal.aborted) return
       this.#retryAtMs = this.#now() + Math.min(retryMs.max, retryMs.first * 2 ** this.#failures)
       this.#failures++
+      if (error instanceof VolumeError) this.#missing = error.volumes
       this.#recordEvents(error)
       log.info('Unable to attach or mount volumes for pod; skipping pod', {
         namespace,
@@ -102,6 +110,13 @@ export class VolumeState {
       this.#isStale = true
       throw error
     }
+  }
+
+  /** From the first attempt to the success, with what it waited for. */
+  #addStep(startedMs: number): void {
+    const detail = this.#missing.length > 0 ? this.#missing.join() : undefined
+    this.#missing = []
+    this.#options.steps.add({ name: 'volumes', detail, startedMs, durationMs: this.#now() - startedMs })
   }
 
   /** Records mount events; after a while, also a summary of all missing volumes. */

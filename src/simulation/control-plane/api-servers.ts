@@ -92,7 +92,10 @@ export class ApiServers {
     })
     const build = { version: '0.0.0' }
     const store = this.etcd ? openEtcdStore(this.etcd, host) : await this.#openEmbedded(platform)
-    this.#running.set(name, await ApiServer.start({ platform, store, admission, build }))
+    this.#running.set(
+      name,
+      await ApiServer.start({ platform, store, admission, build, recordsOrigins: true }),
+    )
   }
 
   /** The host has crashed: nothing more is written by the process. */

@@ -7,7 +7,7 @@ import { JobCounts } from './job-counts.ts'
 import { PodCounts } from './pod-counts.ts'
 import { QuotaBounds } from './quota-bounds.ts'
 import { OrdinalOrder } from './stateful-set-order.ts'
-import { resourcePrefixOf, World } from './world.ts'
+import { resourcePrefixOf, World, type Changed } from './world.ts'
 
 export interface InvariantsOptions {
   /** All writes in their order. */
@@ -16,6 +16,7 @@ export interface InvariantsOptions {
   readonly firstRevision: number
   readonly nowMs: () => number
   readonly uncertainWrites: UncertainWrites
+  readonly onChange: (event: StoreEvent, changed: Changed) => void
   /** Records every change after startup, except leases and events. */
   readonly record: (text: string) => void
 }
@@ -63,6 +64,7 @@ export class Invariants {
     const nowMs = this.#options.nowMs()
     this.#changedMs = nowMs
     const changed = this.#world.apply(event, nowMs)
+    this.#options.onChange(event, changed)
     const { after } = changed
     const found = [
       ...(after === undefined ? [] : checkOwners(after)),

@@ -54,20 +54,30 @@ interface NamedTime {
   readonly endedMs: number
 }
 
-/** A disjoint cover of the time by names. What no part of a pass or request explains is that of the whole. */
-function coverTime(path: ReadonlySet<Hop>, { startedMs, endedMs }: Interval): readonly NamedTime[] {
+/**
+ * A disjoint cover of the time by names. What no work explains is that of a wait beside the work, and then that of the
+ * whole pass or request.
+ */
+function coverTime(path: ReadonlySet<Hop>, interval: Interval): readonly NamedTime[] {
   const named = [...path].flatMap(hop => hop.segments.map(segment => ({ segment, hop })))
-  const parts = named.filter(({ segment }) => !isWhole(segment)).map(toNamedTime)
-  const wholes = named.filter(({ segment }) => isWhole(segment)).map(toNamedTime)
-  const covered = lastEnding(parts, { startedMs, endedMs })
-  const times = [...covered]
-  let untilMs = endedMs
-  for (const time of [...covered, { startedMs, endedMs: startedMs }]) {
-    if (time.endedMs < untilMs)
-      times.push(...lastEnding(wholes, { startedMs: time.endedMs, endedMs: untilMs }))
-    untilMs = time.startedMs
+  const layers = Map.groupBy(named, ({ segment }) => layerOf(segment))
+  const cover: NamedTime[] = []
+  for (const layer of ['work', 'wait', 'whole'] as const) {
+    const times = (layers.get(layer) ?? []).map(toNamedTime)
+    cover.push(...uncovered(cover, interval).flatMap(rest => lastEnding(times, rest)))
   }
-  return times
+  return cover
+}
+
+function uncovered(cover: readonly Interval[], { startedMs, endedMs }: Interval): readonly Interval[] {
+  const rest: Interval[] = []
+  let fromMs = startedMs
+  const inOrder = cover.toSorted((left, right) => left.startedMs - right.startedMs)
+  for (const each of [...inOrder, { startedMs: endedMs, endedMs }]) {
+    if (each.startedMs > fromMs) rest.push({ startedMs: fromMs, endedMs: each.startedMs })
+    fromMs = Math.max(fromMs, each.endedMs)
+  }
+  return rest
 }
 
 interface Interval {
@@ -90,8 +100,9 @@ function lastEnding(times: readonly NamedTime[], interval: Interval): readonly N
   return cover
 }
 
-function isWhole({ kind }: Segment): boolean {
-  return kind === 'pass' || kind === 'request'
+function layerOf({ kind, name }: Segment): 'work' | 'wait' | 'whole' {
+  if (kind === 'pass' || kind === 'request') return 'whole'
+  return kind === 'step' && name === 'status' ? 'wait' : 'work'
 }
 
 function toNamedTime({ segment, hop }: { readonly segment: Segment; readonly hop: Hop }): NamedTime {
@@ -123,6 +134,10 @@ const stepNames: ReadonlyMap<string, string> = new Map([
   ['startup-probe', 'startup probe'],
   ['readiness-probe', 'readiness probe'],
   ['liveness-probe', 'liveness probe'],
+  ['run', 'container run'],
+  ['back-off', 'back-off'],
+  ['status', 'pod status'],
+  ['pre-stop', 'preStop hooks'],
   ['kill', 'container stop'],
   ['teardown', 'pod teardown'],
 ])

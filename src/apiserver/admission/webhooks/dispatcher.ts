@@ -190,8 +190,9 @@ export class WebhookDispatcher {
   ): void {
     const { context, type } = this.#options
     if (origin) {
-      const nowMs = origin.clock.monotonicMs()
-      origin.addStep('webhook', nowMs - result.seconds * 1_000, nowMs, name)
+      const endedMs = origin.clock.monotonicMs()
+      const startedMs = endedMs - result.seconds * 1_000
+      origin.addStep({ name: 'webhook', startedMs, endedMs, detail: name })
     }
     // Validating webhooks are called in parallel; their plugin measures them together.
     if (type === 'admit') onWebhookWait?.(result.seconds * 1_000)
