@@ -16,7 +16,6 @@ const writes = 50_000
 /** Written at once, as by a commit of the store. */
 const batch = 20
 const limits = { maxAgeMs: 24 * 3_600_000, maxBytes: 1_000_000_000 }
-const compression = 'thread pool'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 const folder = mkdtempSync(join(tmpdir(), 'k8ts-bench-'))
@@ -31,7 +30,7 @@ async function benchBusy(): Promise<void> {
   const records = Array.from({ length: writes }, (_, index) => update(index, platform.clock.now()))
   const rawBytes = records.reduce((sum, { value }) => sum + value.length, 0)
   const idle = await measureCpu(records, undefined)
-  const log = await openHistoryLog({ platform, folder, compression, ...limits })
+  const log = await openHistoryLog({ platform, folder, ...limits })
   const used = await measureCpu(records, log)
   const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
   console.log(`history, ${writes} status updates of ${pods} pods of ${Math.round(rawBytes / writes)} bytes`)

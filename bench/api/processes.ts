@@ -1,6 +1,6 @@
 /** The measured processes: the API server as a user starts it, and the bare server. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseYaml } from '#/api/text/yaml.ts'
 import type { Target } from './load.ts'
@@ -108,4 +108,22 @@ export function usageOf(pid: number): { readonly memoryMb: number; readonly cpuS
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   const ticks = Number(fields[11]) + Number(fields[12])
   return { memoryMb: (pages * 4_096) / 1e6, cpuSeconds: ticks / 100 }
+}
+
+export interface Usage {
+  /** CPU time of all threads, and of the first one, which is the event loop. */
+  readonly processMs: number
+  readonly loopMs: number
+}
+
+/** More precise than `usageOf`; does not include threads that have ended. */
+export function threadUsageOf(pid: number): Usage {
+  const threads = readdirSync(`/proc/${pid}/task`).map(thread => {
+    const nanoseconds = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]
+    return { thread, ms: Number(nanoseconds) / 1e6 }
+  })
+  return {
+    processMs: threads.reduce((sum, { ms }) => sum + ms, 0),
+    loopMs: threads.find(({ thread }) => thread === String(pid))?.ms ?? 0,
+  }
 }

@@ -1,5 +1,7 @@
+import { threadCpuUsage } from 'node:process'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
+import { Metrics } from '#/apiserver/metrics.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import { openHistoryLog } from '#/history/history-log.ts'
@@ -11,7 +13,15 @@ import { nodeNumber, type Workload } from './workloads.ts'
 
 export interface Measured {
   readonly podsPerSecond: number
+  /** Of the process, and of its event loop. */
   readonly cpuMsPerPod: number
+  readonly loopMsPerPod: number
+}
+
+export interface PodBindingOptions {
+  readonly recordsHistory?: boolean
+  /** With metrics of requests, as in a cluster. */
+  readonly measures?: boolean
 }
 
 const creatorsUsual = 8
@@ -25,21 +35,17 @@ export async function benchPodBinding(
   workload: Workload,
   nodeCount: number,
   podCount: number,
-  { recordsHistory = false }: { readonly recordsHistory?: boolean } = {},
+  { recordsHistory = false, measures = false }: PodBindingOptions = {},
 ): Promise<Measured> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   await using store = await MemoryStore.open({ platform })
-  const limits = {
-    folder: undefined,
-    maxAgeMs: hourMs,
-    maxBytes: 64 * 1024 ** 2,
-    compression: 'thread pool',
-  } as const
+  const limits = { folder: undefined, maxAgeMs: hourMs, maxBytes: 64 * 1024 ** 2 }
   const log = recordsHistory ? await openHistoryLog({ platform, ...limits }) : undefined
   const server = await ApiServer.start({
     platform,
     store,
     build: { version: '0.0.0' },
+    ...(measures && { metrics: new Metrics({ clock: platform.clock }) }),
     ...(log && { history: { log } }),
   })
   const clientAs = (username: string, groups: readonly string[]): Client => {
@@ -56,7 +62,7 @@ export async function benchPodBinding(
     profiles: defaultProfiles,
   })
   const running = scheduler.run(stopping.signal)
-  const [startedMs, startedCpu] = [performance.now(), process.cpuUsage()]
+  const [startedMs, startedCpu, startedLoop] = [performance.now(), process.cpuUsage(), threadCpuUsage()]
   let next = 0
   const create = async (): Promise<void> => {
     while (next < podCount) await client.create(pods, workload.podOf(next++, nodeCount))
@@ -68,12 +74,13 @@ export async function benchPodBinding(
     await platform.clock.sleep(pollMs)
   }
   const seconds = (performance.now() - startedMs) / 1_000
-  const { user, system } = process.cpuUsage(startedCpu)
+  const [cpu, loop] = [process.cpuUsage(startedCpu), threadCpuUsage(startedLoop)]
   stopping.abort()
   await running
   await server.stop()
   await log?.[Symbol.asyncDispose]()
-  return { podsPerSecond: podCount / seconds, cpuMsPerPod: (user + system) / 1_000 / podCount }
+  const msPerPod = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1_000 / podCount
+  return { podsPerSecond: podCount / seconds, cpuMsPerPod: msPerPod(cpu), loopMsPerPod: msPerPod(loop) }
 }
 
 async function makeNodes(client: Client, { onEachNode = [] }: Workload, nodeCount: number): Promise<void> {

@@ -2,7 +2,7 @@
  * The origin of a request's writes (`api/origin.ts`), recorded while the request passes the pipeline. It is encoded
  * once for each write and kept by the store beside the new version, so it describes the request up to the write.
  */
-import { encodeOrigin, passHeader, stepsMax, type NewOrigin, type Step } from '#/api/origin.ts'
+import { encodeOrigin, passHeader, stepsMax, type Step } from '#/api/origin.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { RequestContext } from './request.ts'
 import type { Stage } from './pipeline.ts'
@@ -26,12 +26,7 @@ export class RequestOrigin {
   addStep({ name, startedMs, endedMs, detail }: MeasuredStage): void {
     this.#lastEndedMs = Math.max(this.#lastEndedMs, endedMs)
     if (this.#steps.length >= stepsMax - 1) return
-    this.#steps.push({
-      name,
-      startMs: startedMs - this.#startedMs,
-      durationMs: endedMs - startedMs,
-      ...(detail && { detail }),
-    })
+    this.#steps.push({ name, startMs: startedMs - this.#startedMs, durationMs: endedMs - startedMs, detail })
   }
 
   /** Names the time since the last step, unless it is too short to matter. */
@@ -42,22 +37,24 @@ export class RequestOrigin {
 
   /** The encoded origin of a write that is about to begin. */
   note(): Uint8Array {
-    const { request, user, receivedMs } = this.#context
-    const { subresource, verb } = verbOf(this.#context)
-    const fieldManager = request.query.get('fieldManager')
+    const { request, info, user, receivedMs } = this.#context
+    const { headers, query } = request
     const startMs = this.clock.monotonicMs() - this.#startedMs
-    const origin: NewOrigin = {
+    this.#steps.push({ name: 'store', startMs, durationMs: 0 })
+    const encoded = encodeOrigin({
       user: user.username,
-      userAgent: request.headers['user-agent'] ?? '',
-      verb,
-      subresource,
-      ...(fieldManager !== null && { fieldManager }),
+      userAgent: headers['user-agent'] ?? '',
+      verb: verbOf(this.#context),
+      subresource: info.isResource ? info.subresource : undefined,
+      fieldManager: query.get('fieldManager') ?? undefined,
       receivedMs,
-      steps: [...this.#steps, { name: 'store', startMs, durationMs: 0 }],
-      pass: request.headers[passHeader],
-      traceparent: traceparentOf(request.headers),
-    }
-    return encodeOrigin(origin)
+      steps: this.#steps,
+      pass: headers[passHeader],
+      traceparent: traceparentOf(headers),
+    })
+    // A request may write several objects.
+    this.#steps.pop()
+    return encoded
   }
 }
 
@@ -84,14 +81,10 @@ export function recordOrigin(clock: Clock): Stage {
 
 const mutatingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** The note of a write in the options of the store. */
-export function noteOf({ origin }: { readonly origin?: RequestOrigin | undefined }): {
-  readonly note?: Uint8Array
-} {
-  return origin === undefined ? noNote : { note: origin.note() }
+/** For the options of a write to the store. */
+export function noteOf({ origin }: { readonly origin?: RequestOrigin | undefined }): Uint8Array | undefined {
+  return origin?.note()
 }
-
-const noNote = {}
 
 /** The headers of W3C Trace Context that a request to another server continues. */
 export function traceHeadersOf({ headers }: RequestContext['request']): Readonly<Record<string, string>> {
@@ -114,9 +107,8 @@ function traceparentOf(headers: RequestContext['request']['headers']): string | 
   return traceparent
 }
 
-function verbOf({ info, request }: RequestContext): { readonly verb: string; readonly subresource: string } {
-  if (!info.isResource) return { verb: info.verb, subresource: '' }
-  const { verb, subresource } = info
-  const isApply = verb === 'patch' && request.headers['content-type']?.startsWith('application/apply-patch')
-  return { verb: isApply ? 'apply' : verb, subresource }
+function verbOf({ info, request }: RequestContext): string {
+  const isPatch = info.isResource && info.verb === 'patch'
+  const isApply = isPatch && request.headers['content-type']?.startsWith('application/apply-patch')
+  return isApply ? 'apply' : info.verb
 }

@@ -19,12 +19,11 @@ export async function openHistory(
   { platform, folder, store }: OpenHistoryOptions,
 ): Promise<OpenedHistory> {
   const place = given ?? (store.type === 'memory' ? undefined : join(folder, 'history'))
-  const limits = { platform, maxAgeMs, compression: 'thread pool' } as const
-  const inMemory = { ...limits, folder: undefined, maxBytes: Math.min(maxBytes, memoryBytesMax) }
+  const inMemory = { platform, folder: undefined, maxAgeMs, maxBytes: Math.min(maxBytes, memoryBytesMax) }
   if (place === undefined) return opened(await openHistoryLog(inMemory))
   try {
     await platform.files.makeFolder(place, { mode: 0o700 })
-    return opened(await openHistoryLog({ ...limits, folder: place, maxBytes }))
+    return opened(await openHistoryLog({ platform, folder: place, maxAgeMs, maxBytes }))
   } catch (error) {
     // A cluster works without its history, and the folder of a static pod may be read-only.
     platform.log.warn('Failed to open the history of objects, which is kept in memory', {

@@ -484,8 +484,7 @@ test('a log in real files is read after its process was killed', async t => {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const path = join(real, 'history')
   const limits = { maxAgeMs: 24 * hourMs, maxBytes: 10_000_000, segmentRawBytes: 30_000 }
-  const open = (): Promise<HistoryLog> =>
-    openHistoryLog({ platform, folder: path, compression: 'thread pool', ...limits })
+  const open = (): Promise<HistoryLog> => openHistoryLog({ platform, folder: path, ...limits })
   const model = new HistoryModel()
   const first = await open()
   for (let revision = 1; revision <= 50; revision++) {

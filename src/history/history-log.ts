@@ -7,7 +7,6 @@ import { LruMap } from '#/base/lru-map.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { HistoryRecord, NewRecord, RangeRecord, StateAt } from './history-record.ts'
-import { compressInThreadPool, compressNow } from './log/compression.ts'
 import { FolderStorage } from './log/folder-storage.ts'
 import { HistoryReader } from './log/history-reader.ts'
 import { HistoryWriter } from './log/history-writer.ts'
@@ -102,14 +101,10 @@ export interface HistoryLogOptions {
   readonly maxBytes: number
   /** Size of values at which a segment is sealed. */
   readonly segmentRawBytes?: number
-  /** On the event loop if absent, which simulations need. */
-  readonly compression?: 'event loop' | 'thread pool'
 }
 
 export async function openHistoryLog(options: HistoryLogOptions): Promise<HistoryLog> {
-  const { platform, folder, maxAgeMs, maxBytes } = options
-  const { segmentRawBytes = defaultSegmentRawBytes, compression } = options
-  const compress = compression === 'thread pool' ? compressInThreadPool : compressNow
+  const { platform, folder, maxAgeMs, maxBytes, segmentRawBytes = defaultSegmentRawBytes } = options
   const { clock, files, log } = platform
   const storage = folder === undefined ? memoryStorage() : await FolderStorage.open(files, folder)
   const indexes = new LruMap<number, SegmentIndex>(loadedIndexesMax)
@@ -117,7 +112,7 @@ export async function openHistoryLog(options: HistoryLogOptions): Promise<Histor
   const loaded = await loadSegments({ storage, clock, log, indexes, memory })
   const throttled = new ThrottledLog({ clock, log })
   const writer = new HistoryWriter(
-    { storage, clock, log: throttled, maxAgeMs, maxBytes, segmentRawBytes, indexes, compress, memory },
+    { storage, clock, log: throttled, maxAgeMs, maxBytes, segmentRawBytes, indexes, memory },
     loaded,
   )
   const reader = new HistoryReader({

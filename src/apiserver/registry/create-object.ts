@@ -151,7 +151,7 @@ async function insert(
     registry.store.create(key, bytes, {
       ...(ttlMs && { ttlMs }),
       ...(ignoresQuota && { ignoresQuota }),
-      ...noteOf(request),
+      note: noteOf(request),
     }),
   )
   if (!result.written) return undefined

@@ -136,7 +136,7 @@ async function markDeleted(
     registry.store.update(current.key, bytes, {
       expectedRevision: current.revision,
       ignoresQuota: true,
-      ...noteOf(request),
+      note: noteOf(request),
     }),
   )
   if (result.written)

@@ -296,7 +296,7 @@ async function replace(
           expectedRevision,
           ignoresQuota: ignoresQuota(request, written),
           ...(ttlMs && { ttlMs }),
-          ...noteOf(request),
+          note: noteOf(request),
         }),
       )
       if (result.written) {
@@ -371,7 +371,7 @@ export async function removeObject(
   current: StoredObject,
 ): Promise<Removal> {
   const result = await translateStoreErrors(request, 'delete', () =>
-    registry.store.delete(current.key, { expectedRevision: current.revision, ...noteOf(request) }),
+    registry.store.delete(current.key, { expectedRevision: current.revision, note: noteOf(request) }),
   )
   if (!result.written) {
     const { current: winner } = result

@@ -1,20 +1,12 @@
-/** Zstandard. Simulations are deterministic with `compressNow`. */
-import { promisify } from 'node:util'
-import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+/**
+ * Zstandard on the event loop: a megabyte of similar JSON takes about half a millisecond. The thread pool would take as
+ * much of the event loop for the messages, and simulations stay deterministic.
+ */
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
-export type Compress = (bytes: Uint8Array) => Promise<Uint8Array>
-
-/** On the event loop: about a third of a millisecond for a megabyte of similar JSON. */
-export async function compressNow(bytes: Uint8Array): Promise<Uint8Array> {
+export function compress(bytes: Uint8Array): Uint8Array {
   return zstdCompressSync(bytes, options)
 }
-
-/** In the thread pool, unless handing them over takes longer than compressing them. */
-export async function compressInThreadPool(bytes: Uint8Array): Promise<Uint8Array> {
-  return bytes.length < pooledBytesMin ? zstdCompressSync(bytes, options) : compressLater(bytes, options)
-}
-
-const compressLater = promisify(zstdCompress)
 
 /** Throws unless the result has this length. */
 export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array {
@@ -28,9 +20,9 @@ export function decompress(bytes: Uint8Array, rawLength: number): Uint8Array {
   return raw
 }
 
-const options = { chunkSize: 64 * 1024, params: { [constants.ZSTD_c_compressionLevel]: 1 } }
-
-const pooledBytesMin = 64 * 1024
+const { ZSTD_c_compressionLevel: level, ZSTD_c_windowLog: windowLog, ZSTD_c_hashLog: hashLog } = constants
+/** A small hash table stays in the cache of the CPU, and finds as much in text that repeats itself. */
+const options = { chunkSize: 64 * 1024, params: { [level]: 1, [windowLog]: 18, [hashLog]: 12 } }
 
 /** Node's lower limit. */
 const chunkSizeMin = 64

@@ -41,9 +41,10 @@ export class EntryColumns {
   valueBytes = 0
   detailsBytes = 0
   minTimeMs = Infinity
-  firstTimeMs: number | undefined
-  lastTimeMs: number | undefined
-  lastRevision: number | undefined
+  /** Of no meaning while there are no entries. */
+  firstTimeMs = 0
+  lastTimeMs = 0
+  lastRevision = 0
   readonly #numberOfKey = new Map<string, number>()
   /** The entry of the same key before, and the newest one of each key; -1 if there is none. */
   readonly #older: Int32Array
@@ -94,7 +95,7 @@ export class EntryColumns {
     this.valueBytes += entry.previousLength + entry.valueLength
     this.detailsBytes += entry.detailsLength
     if (entry.timeMs < this.minTimeMs) this.minTimeMs = entry.timeMs
-    this.firstTimeMs ??= entry.timeMs
+    if (at === 0) this.firstTimeMs = entry.timeMs
     this.lastTimeMs = entry.timeMs
     this.lastRevision = entry.revision
   }

@@ -11,7 +11,6 @@ import { TimeSlices } from '#/platform/time-slices.ts'
 import type { HistoryStatus, RetainedSince } from '../history-log.ts'
 import type { NewRecord } from '../history-record.ts'
 import { encodeJournalHeader } from './journal.ts'
-import type { Compress } from './compression.ts'
 import { segmentRecords } from './entry-columns.ts'
 import type { LoadedSegments } from './load-segments.ts'
 import { OpenSegment } from './open-segment.ts'
@@ -30,7 +29,6 @@ export interface HistoryWriterOptions {
   /** Size of values at which a segment is sealed. */
   readonly segmentRawBytes: number
   readonly indexes: LruMap<number, SegmentIndex>
-  readonly compress: Compress
   readonly memory: SegmentMemory
 }
 
@@ -254,12 +252,12 @@ export class HistoryWriter implements AsyncDisposable {
   async #flush(blocks: 'all' | 'full'): Promise<void> {
     const segment = this.#open
     if (segment === undefined) return
-    const { storage, compress } = this.#options
+    const { storage } = this.#options
     const slices = this.#slices()
     const count = blocks === 'all' ? segment.count : 0
     while (segment === this.#open && (segment.storedCount < count || segment.hasFullBlock)) {
       await this.#openJournal(segment)
-      const frame = await segment.encodeFrame(compress)
+      const frame = segment.encodeFrame()
       await storage.appendToJournal(frame.bytes)
       segment.commit(frame)
       await slices.pause()
@@ -280,15 +278,15 @@ export class HistoryWriter implements AsyncDisposable {
   }
 
   async #seal(segment: OpenSegment): Promise<void> {
-    const { storage, indexes, compress } = this.#options
+    const { storage, indexes } = this.#options
     const { number } = segment
     if (segment.count > 0) {
       const slices = this.#slices()
       while (segment.storedCount < segment.count) {
-        segment.commit(await segment.encodeFrame(compress))
+        segment.commit(segment.encodeFrame())
         await slices.pause()
       }
-      const content = await encodeSegment(segment, { slices, compress })
+      const content = await encodeSegment(segment, slices)
       const trailer = decodeTrailer(content.subarray(-trailerBytes))!
       const sizeBytes = content.length
       await storage.writeSegment(number, content)

@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib'
 import { unpooledConcat } from '#/base/unpooled-bytes.ts'
 import type { RetainedSince } from '../history-log.ts'
-import { decompress, type Compress } from './compression.ts'
+import { compress, decompress } from './compression.ts'
 
 export interface Frame {
   readonly bytes: Uint8Array
@@ -22,14 +22,11 @@ export interface FrameContent {
   readonly values: Uint8Array
 }
 
-export async function encodeFrame(
-  { table, details, values }: FrameContent,
-  compress: Compress,
-): Promise<Frame> {
+export function encodeFrame({ table, details, values }: FrameContent): Frame {
   const prefix = new Uint8Array(tableAt)
   new DataView(prefix.buffer).setUint32(0, table.length, true)
   const head = unpooledConcat([prefix, table, ...details])
-  const [compressedHead, compressedValues] = [await compress(head), await compress(values)]
+  const [compressedHead, compressedValues] = [compress(head), compress(values)]
   const valuesAt = frameHeaderBytes + compressedHead.length
   const bytes = Buffer.allocUnsafeSlow(valuesAt + compressedValues.length)
   const lengths = [compressedHead.length, head.length, compressedValues.length, values.length]

@@ -5,7 +5,6 @@
 import type { RetainedSince } from '../history-log.ts'
 import type { NewRecord, RangeRecord } from '../history-record.ts'
 import { ChunkReader, type Chunk } from './chunk-reader.ts'
-import type { Compress } from './compression.ts'
 import { columnsBytes, EntryColumns, recordTypes } from './entry-columns.ts'
 import { decodeTable, encodeTable } from './entry-table.ts'
 import { encodeFrame, type DecodedFrame, type Frame } from './journal.ts'
@@ -70,15 +69,15 @@ export class OpenSegment implements Segment {
   }
 
   get lastRevision(): number {
-    return this.columns.lastRevision ?? this.base.revision
+    return this.count === 0 ? this.base.revision : this.columns.lastRevision
   }
 
   get lastTimeMs(): number {
-    return this.columns.lastTimeMs ?? this.base.timeMs
+    return this.count === 0 ? this.base.timeMs : this.columns.lastTimeMs
   }
 
   get firstTimeMs(): number {
-    return this.columns.firstTimeMs ?? this.base.timeMs
+    return this.count === 0 ? this.base.timeMs : this.columns.firstTimeMs
   }
 
   get minTimeMs(): number {
@@ -113,7 +112,7 @@ export class OpenSegment implements Segment {
   }
 
   /** Encodes the oldest buffered records; at least one must be buffered. */
-  async encodeFrame(compress: Compress): Promise<EncodedFrame> {
+  encodeFrame(): EncodedFrame {
     const block = this.#blocks[0]!
     block.isClosed = true
     const { endEntry, endKey } = block
@@ -124,7 +123,7 @@ export class OpenSegment implements Segment {
     const details = this.details
       .filter(({ start, end }) => start < detailsEnd && end > detailsBytes)
       .map(each => each.part(detailsBytes, detailsEnd))
-    const frame = await encodeFrame({ table, details, values: block.content }, compress)
+    const frame = encodeFrame({ table, details, values: block.content })
     return { ...frame, stored: { entries: endEntry, keys: endKey, detailsBytes: detailsEnd } }
   }
 
@@ -257,7 +256,7 @@ export class OpenSegment implements Segment {
 }
 
 /** The size above which a frame is written at once, and which a frame exceeds only for one large value. */
-export const frameRawBytes = 1024 * 1024
+export const frameRawBytes = 512 * 1024
 
 const detailsBlockBytes = 256 * 1024
 

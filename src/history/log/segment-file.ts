@@ -8,7 +8,7 @@ import type { ReadFile } from '#/platform/platform.ts'
 import type { TimeSlices } from '#/platform/time-slices.ts'
 import type { RetainedSince } from '../history-log.ts'
 import type { Chunk } from './chunk-reader.ts'
-import { decompress, type Compress } from './compression.ts'
+import { compress, decompress } from './compression.ts'
 import { encodeTable, EntryTable } from './entry-table.ts'
 import { frameRawBytes, type CompressedChunk, type OpenSegment } from './open-segment.ts'
 
@@ -36,16 +36,8 @@ export interface SegmentIndex {
   readonly table: EntryTable
 }
 
-export interface EncodeOptions {
-  readonly slices: TimeSlices
-  readonly compress: Compress
-}
-
 /** All records are in chunks, none is buffered. Pauses between chunks. */
-export async function encodeSegment(
-  segment: OpenSegment,
-  { slices, compress }: EncodeOptions,
-): Promise<Uint8Array> {
+export async function encodeSegment(segment: OpenSegment, slices: TimeSlices): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let at = 0
   const add = (bytes: Uint8Array): void => {
@@ -61,13 +53,13 @@ export async function encodeSegment(
     }
     return placed
   }
-  const values = await place(mergeChunks(segment.chunks, { slices, compress }))
-  const details = await place(detailsChunks(segment, compress))
+  const values = await place(mergeChunks(segment.chunks, slices))
+  const details = await place(detailsChunks(segment))
   const { columns } = segment
   const part = { firstEntry: 0, endEntry: columns.count, firstKey: 0, endKey: columns.keys.length }
   const index = encodeIndex({ values, details, table: encodeTable(columns, part) })
   await slices.pause()
-  const compressed = await compress(index)
+  const compressed = compress(index)
   const trailer = encodeTrailer({
     base: segment.base,
     lastRevision: segment.lastRevision,
@@ -155,14 +147,14 @@ const chunkBytes = 24
 /** Many small chunks of quiet times become few, which compress better. */
 async function* mergeChunks(
   chunks: readonly CompressedChunk[],
-  options: EncodeOptions,
+  slices: TimeSlices,
 ): AsyncGenerator<CompressedChunk, void, undefined> {
   let run: CompressedChunk[] = []
   let runBytes = 0
   for (const chunk of chunks) {
     const isLarge = chunk.rawLength >= frameRawBytes / 2
     if (run.length > 0 && (isLarge || runBytes + chunk.rawLength > frameRawBytes)) {
-      yield* mergeRun(run, options)
+      yield* mergeRun(run, slices)
       run = []
       runBytes = 0
     }
@@ -173,12 +165,12 @@ async function* mergeChunks(
       runBytes += chunk.rawLength
     }
   }
-  yield* mergeRun(run, options)
+  yield* mergeRun(run, slices)
 }
 
 async function* mergeRun(
   run: readonly CompressedChunk[],
-  { slices, compress }: EncodeOptions,
+  slices: TimeSlices,
 ): AsyncGenerator<CompressedChunk, void, undefined> {
   const [first] = run
   if (first === undefined || run.length === 1) return yield* run
@@ -188,15 +180,12 @@ async function* mergeRun(
     await slices.pause()
   }
   const joined = Buffer.concat(raw)
-  yield { start: first.start, rawLength: joined.length, bytes: await compress(joined) }
+  yield { start: first.start, rawLength: joined.length, bytes: compress(joined) }
 }
 
-async function* detailsChunks(
-  { details }: OpenSegment,
-  compress: Compress,
-): AsyncGenerator<CompressedChunk, void, undefined> {
+async function* detailsChunks({ details }: OpenSegment): AsyncGenerator<CompressedChunk, void, undefined> {
   for (const { start, length, content } of details)
-    yield { start, rawLength: length, bytes: await compress(content) }
+    yield { start, rawLength: length, bytes: compress(content) }
 }
 
 interface EncodedIndex extends Omit<SegmentIndex, 'table'> {
