@@ -19,7 +19,7 @@ const write = 'create delete deletecollection patch update'
 const authenticated: Rules = [
   'create | authentication.k8s.io | selfsubjectreviews',
   'create | authorization.k8s.io | selfsubjectaccessreviews selfsubjectrulesreviews',
-  'get | /api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/',
+  'get | /api /api/* /apis /apis/* /healthz /k8ts/* /livez /openapi /openapi/* /readyz /version /version/',
 ]
 
 const serviceAccount: Rules = [
