@@ -332,6 +332,8 @@ export class Cluster implements AsyncDisposable {
     const { advertiseAddress, proxyClient, historyLimits, ...rest } = given
     this.#history = historyLimits && (await openHistory(historyLimits, this.#options))
     const log = this.#history && this.#started.use(this.#history.log)
+    // The store may be closed already.
+    this.#stopping.signal.throwIfAborted()
     const apiServer = await ApiServer.start({
       ...rest,
       platform,

@@ -33,13 +33,11 @@ test('load balancer addresses of a cluster of two nodes', { skip: containersMiss
     const address = await addressOf(cluster, 'web')
     assert.equal(address, nodeCidr.replace('.0/24', '.128'))
     await waitUntil(async () => (await get(other, `${address}:80`)).includes('200 OK'))
-    const assigned = (await client.list(events, { namespace })).items.find(
-      each => each.reason === 'nodeAssigned',
-    )
-    assert.match(
-      assigned?.message ?? '',
-      new RegExp(`^announcing ${address} from node "(${names.join('|')})"$`),
-    )
+    const assigned = new RegExp(`^announcing ${address} from node "(${names.join('|')})"$`)
+    await waitUntil(async () => {
+      const { items } = await client.list(events, { namespace })
+      return items.some(({ reason, message }) => reason === 'nodeAssigned' && assigned.test(message ?? ''))
+    })
   })
 
   await t.test(

@@ -237,8 +237,12 @@ async function ownersOf({ all }: World, address: string): Promise<readonly LoadB
 
 /** Waits until one node has each address, and returns the owners. */
 async function settledOwners(world: World): Promise<readonly LoadBalancerNode[]> {
-  for (const address of addresses) await waitUntil(async () => (await ownersOf(world, address)).length === 1)
-  return (await Promise.all(addresses.map(address => ownersOf(world, address)))).flat()
+  let owners: (readonly LoadBalancerNode[])[] = []
+  await waitUntil(async () => {
+    owners = await Promise.all(addresses.map(address => ownersOf(world, address)))
+    return owners.every(({ length }) => length === 1)
+  })
+  return owners.flat()
 }
 
 async function macOf({ namespace }: LoadBalancerNode): Promise<string> {
